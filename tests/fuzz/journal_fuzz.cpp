@@ -101,6 +101,8 @@ void check_record(const terrace::JournalRecord& record) {
       return check<CountersRecord>(record.payload);
     case RecordType::loops:
       return check<LoopsRecord>(record.payload);
+    case RecordType::mpi:
+      return check<MpiRecord>(record.payload);
     case RecordType::levels:
       return check<LevelsRecord>(record.payload);
     case RecordType::proof:

@@ -70,6 +70,7 @@ class Checker final : public ReplaySink, public ThreadClocks {
     text({reinterpret_cast<const char*>(record.data()), record.size()});
   }
   void on_loop_candidates(std::span<const std::byte> record) override { on_coverage(record); }
+  void on_mpi_statistics(std::span<const std::byte> record) override { on_coverage(record); }
   void on_note(std::string_view severity, std::string_view said) override {
     text(severity);
     text(said);

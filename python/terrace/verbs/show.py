@@ -11,8 +11,14 @@ from rich.console import Console
 from terrace import units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, table
-from terrace.report import observation, stencil_facts, stencil_tables
-from terrace.report.profile_tables import benefit_table, level_times, phase_times
+from terrace.report import mpi_use, observation, stencil_facts, stencil_tables
+from terrace.report.profile_tables import (
+    benefit_table,
+    level_document,
+    level_times,
+    object_sizes,
+    phase_times,
+)
 from terrace.solve import confidence, model
 from terrace.store import stencil_plans
 from terrace.store.reader import Store
@@ -99,6 +105,7 @@ def show(
         levels=store.levels(run),
         coverage=store.coverage(run),
         notes=store.notes(run),
+        mpi=mpi_use.gather(store, run),
         others=len(store.runs()) - 1,
         missing="" if profile.phases else store.what_is_missing(run, exact),
     )
@@ -143,6 +150,7 @@ class View:
         levels: list[Level],
         coverage: Coverage | None,
         notes: list[Note],
+        mpi: mpi_use.MpiUse | None,
         others: int,
         missing: str,
     ) -> None:
@@ -154,7 +162,7 @@ class View:
         self.executed = phases
         self.phases = [known.get(phase.name, PhaseSummary(phase.name)) for phase in profile.phases]
         self.sensitivity, self.counters, self.coverage = sensitivity, counters, coverage
-        self.levels, self.benefits = levels, benefits
+        self.levels, self.benefits, self.mpi = levels, benefits, mpi
         self.notes, self.others, self.missing = notes, others, missing
         self.paging = observation.paging(notes)
         # Heading of the counts: page references of the kernel indicate use, not misses.
@@ -185,16 +193,8 @@ class View:
             "unseen_share": self.counters.unseen_share if self.counters else None,
             "accesses": self.counters.accesses if self.counters else None,
             "accesses_of_no_object": self.counters.dropped if self.counters else None,
-            "levels": [
-                {
-                    "name": level.name,
-                    "accesses": level.accesses,
-                    "hit_s": level.hit_time,
-                    "pure_miss_s": level.pure_miss_time,
-                    "camat_s": level.camat,
-                }
-                for level in self.levels
-            ],
+            "levels": level_document(self.levels),
+            "mpi": mpi_use.document(self.mpi),
             "coverage": observation.document(self.run, self.coverage),
             "core_time": observation.core_time(self.run, self.machine),
             "phases": [
@@ -242,13 +242,16 @@ class View:
         """Prints tables: phases, objects x phases, what was not observed."""
         self._print_head(out)
         if not self.phases and self.paging:
+            mpi_use.print_use(out, self.mpi)
             self._print_stored_notes(out)
             return
         if not self.phases and self.executed:
             out.print(phase_times(self.executed))
             out.print()
         if not self.phases:
-            self._print_sizes(out, None if everything else _MANY)
+            mpi_use.print_use(out, self.mpi)
+            out.print(object_sizes([self.profile.objects[o] for o in self.order], None if everything else _MANY))
+            out.print()
             self._print_notes(out)
             return
         shown = list(range(len(self.phases)))
@@ -260,6 +263,7 @@ class View:
             out.print()
             out.print(level_times(self.levels))
         out.print()
+        mpi_use.print_use(out, self.mpi)
         self._print_objects(out, None if everything else _MANY, shown)
         self._print_benefits(out, None if everything else _MANY)
         self._print_notes(out)
@@ -369,16 +373,6 @@ class View:
             out.print(
                 f"Shows the {len(phases)} longest of {len(self.phases)} phases; --all shows all.", markup=False
             )
-
-    def _print_sizes(self, out: Console, limit: int | None) -> None:
-        rows = table("object", "kind", "size", left=(0, 1))
-        for o in self.order[:limit]:
-            item = self.profile.objects[o]
-            rows.add_row(item.name, item.kind, units.size(item.size))
-        if rest := self.order[len(self.order[:limit]) :]:
-            rows.add_row(f"({len(rest)} more)", "", units.size(sum(self.profile.objects[o].size for o in rest)))
-        out.print(rows)
-        out.print()
 
     def _print_benefits(self, out: Console, limit: int | None) -> None:
         ranked = sorted((b for b in self.benefits if b.rank is not None), key=lambda b: b.rank or 0)

@@ -74,6 +74,8 @@ class ProgramEvents {
   virtual void on_coverage(std::span<const std::byte> /*record*/) {}
   // Candidates for the main loop: profile::LoopsRecord, encoded. A replay copies it, too.
   virtual void on_loop_candidates(std::span<const std::byte> /*record*/) {}
+  // Statistics of the MPI calls: profile::MpiRecord, encoded. A replay copies it, too.
+  virtual void on_mpi_statistics(std::span<const std::byte> /*record*/) {}
   virtual void on_note(std::string_view /*severity*/, std::string_view /*text*/) {}
   // Always the final event.
   virtual void on_finish(std::string_view /*how*/) {}

@@ -115,6 +115,18 @@ template <class Io, SameAs<LoopsRecord> R>
 void fields(Io& io, R& r) {
   io(r.loops);
 }
+template <class Io, SameAs<MpiFunctionUse> R>
+void fields(Io& io, R& r) {
+  io(r.name, r.calls, r.time, r.sent, r.received);
+}
+template <class Io, SameAs<MpiMessages> R>
+void fields(Io& io, R& r) {
+  io(r.peer, r.size_class, r.messages, r.bytes);
+}
+template <class Io, SameAs<MpiRecord> R>
+void fields(Io& io, R& r) {
+  io(r.functions, r.messages);
+}
 template <class Io, SameAs<SpillRecord> R>
 void fields(Io& io, R& r) {
   auto& a = r.account;
@@ -270,6 +282,7 @@ void encode(BlobWriter& out, const NoteRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CountersRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const LevelsRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const LoopsRecord& record) { write(out, record); }
+void encode(BlobWriter& out, const MpiRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const SpillRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const CoverageRecord& record) { write(out, record); }
 void encode(BlobWriter& out, const EndRecord& record) { write(out, record); }
@@ -290,6 +303,7 @@ void decode(BlobReader& in, NoteRecord& record) { read(in, record); }
 void decode(BlobReader& in, CountersRecord& record) { read(in, record); }
 void decode(BlobReader& in, LevelsRecord& record) { read(in, record); }
 void decode(BlobReader& in, LoopsRecord& record) { read(in, record); }
+void decode(BlobReader& in, MpiRecord& record) { read(in, record); }
 void decode(BlobReader& in, SpillRecord& record) { read(in, record); }
 void decode(BlobReader& in, CoverageRecord& record) { read(in, record); }
 void decode(BlobReader& in, EndRecord& record) { read(in, record); }

@@ -41,7 +41,8 @@ enum class RecordType : std::uint16_t {
   spill = 18,
   proof = 19,
   levels = 20,
-  loops = 21
+  loops = 21,
+  mpi = 22
 };
 
 struct RunRecord {  // first in every journal
@@ -185,6 +186,24 @@ struct LoopCandidate {
 struct LoopsRecord {  // of the whole process; the last record is valid
   std::vector<LoopCandidate> loops;
 };
+// Outermost calls of one MPI function by the program (agent/mpi_monitor/mpi_statistics.hpp).
+struct MpiFunctionUse {
+  std::string name;  // in C, without MPI_
+  std::uint64_t calls = 0;
+  Seconds time;                          // real time inside the calls, summed over threads
+  std::uint64_t sent = 0, received = 0;  // bytes, as the arguments have it
+};
+// Point-to-point messages sent to one rank, of one size class.
+struct MpiMessages {
+  static constexpr std::int32_t k_other = -1;
+  std::int32_t peer = k_other;  // rank in MPI_COMM_WORLD; k_other: unknown, or not counted separately
+  std::uint8_t size_class = 0;  // 0: empty messages; k: at least 2^(k-1) bytes, less than 2^k
+  std::uint64_t messages = 0, bytes = 0;
+};
+struct MpiRecord {  // of the whole process; the last record is valid
+  std::vector<MpiFunctionUse> functions;
+  std::vector<MpiMessages> messages;
+};
 // Cumulative statistics of a process's out-of-core memory (docs/how-to/out-of-core.md).
 struct FileIoTotals {
   Bytes read{}, written{};          // file I/O
@@ -254,6 +273,7 @@ void encode(BlobWriter& out, const NoteRecord& record);
 void encode(BlobWriter& out, const CountersRecord& record);
 void encode(BlobWriter& out, const LevelsRecord& record);
 void encode(BlobWriter& out, const LoopsRecord& record);
+void encode(BlobWriter& out, const MpiRecord& record);
 void encode(BlobWriter& out, const SpillRecord& record);
 void encode(BlobWriter& out, const CoverageRecord& record);
 void encode(BlobWriter& out, const EndRecord& record);
@@ -275,6 +295,7 @@ void decode(BlobReader& in, NoteRecord& record);
 void decode(BlobReader& in, CountersRecord& record);
 void decode(BlobReader& in, LevelsRecord& record);
 void decode(BlobReader& in, LoopsRecord& record);
+void decode(BlobReader& in, MpiRecord& record);
 void decode(BlobReader& in, SpillRecord& record);
 void decode(BlobReader& in, CoverageRecord& record);
 void decode(BlobReader& in, EndRecord& record);
@@ -313,6 +334,8 @@ template <>
 inline constexpr RecordType k_record_type<LevelsRecord> = RecordType::levels;
 template <>
 inline constexpr RecordType k_record_type<LoopsRecord> = RecordType::loops;
+template <>
+inline constexpr RecordType k_record_type<MpiRecord> = RecordType::mpi;
 template <>
 inline constexpr RecordType k_record_type<SpillRecord> = RecordType::spill;
 template <>

@@ -53,6 +53,9 @@ class Configuration final : public observe::ProgramEvents {
   void on_loop_candidates(std::span<const std::byte> record) override {
     journal_.append<profile::LoopsRecord>(record);
   }
+  void on_mpi_statistics(std::span<const std::byte> record) override {
+    journal_.append<profile::MpiRecord>(record);
+  }
   void on_finish(std::string_view how) override;
 
   // Reports `accesses` more, already priced. `in_stride`: the program continues in the phase, so that a segment

@@ -175,6 +175,10 @@ void Program::on_loop_candidates(const profile::LoopsRecord& loops) {
   notify_encoded(&ProgramEvents::on_loop_candidates, loops);
 }
 
+void Program::on_mpi_statistics(const profile::MpiRecord& mpi) {
+  notify_encoded(&ProgramEvents::on_mpi_statistics, mpi);
+}
+
 void Program::report_coverage() {
   if (const auto coverage = parts_.coverage ? parts_.coverage() : std::nullopt)
     notify_encoded(&ProgramEvents::on_coverage, *coverage);

@@ -62,6 +62,7 @@ class Program {
     for (auto& configuration : configurations_) configuration.on_note("warning", text);
   }
   void on_loop_candidates(const profile::LoopsRecord& loops);
+  void on_mpi_statistics(const profile::MpiRecord& mpi);
   void finish(std::string_view how);
 
  private:

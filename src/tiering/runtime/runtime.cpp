@@ -212,6 +212,10 @@ void Runtime::on_loop_candidates(const profile::LoopsRecord& loops) noexcept {
   state_->locked_event([&] { state_->locked_program().on_loop_candidates(loops); });
 }
 
+void Runtime::on_mpi_statistics(const profile::MpiRecord& mpi) noexcept {
+  state_->locked_event([&] { state_->locked_program().on_mpi_statistics(mpi); });
+}
+
 void Runtime::finish(std::string_view how) noexcept {
   state_->locked_event([&] {
     state_->end_loop();

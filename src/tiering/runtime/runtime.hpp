@@ -25,6 +25,7 @@ struct Quantum;
 }  // namespace terrace::observe
 namespace terrace::profile {
 struct LoopsRecord;  // records.hpp
+struct MpiRecord;    // records.hpp
 }  // namespace terrace::profile
 
 namespace terrace::runtime {
@@ -77,6 +78,8 @@ class Runtime {
   void note(std::string_view severity, std::string_view text) noexcept;
   // Writes what could have been the main loop to the journals. Requires: finish() was not called.
   void on_loop_candidates(const profile::LoopsRecord& loops) noexcept;
+  // Writes statistics of the program's MPI calls to the journals. Requires: finish() was not called.
+  void on_mpi_statistics(const profile::MpiRecord& mpi) noexcept;
   // Ends management, because the process is about to exit ("exit"), to become another program ("exec"), or is no
   // longer managed ("confined"). Later calls are ignored.
   void finish(std::string_view how) noexcept;

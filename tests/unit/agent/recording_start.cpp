@@ -92,6 +92,7 @@ void detach_thread() noexcept {
 }
 
 void finish_loops(Process&) noexcept {}
+void finish_mpi(Process&) noexcept {}
 Process* after_fork() noexcept { return nullptr; }
 
 }  // namespace terrace::agent

@@ -266,6 +266,20 @@ TEST(Records, SmallRecords_RoundTrip) {
   EXPECT_EQ(counters.dropped, 5U);
   EXPECT_EQ(counters.stalled, Seconds{9});
   EXPECT_EQ(counters.charged, Seconds{11});
+  const auto mpi = decoded<MpiRecord>(
+      encoded(MpiRecord{{{"Send", 1, {2}, 3, 4}}, {{5, 6, 7, 8}, {MpiMessages::k_other, 0, 9}}}));
+  ASSERT_EQ(mpi.functions.size(), 1u);
+  EXPECT_EQ(mpi.functions[0].name, "Send");
+  EXPECT_EQ(mpi.functions[0].calls, 1u);
+  EXPECT_EQ(mpi.functions[0].time, Seconds{2});
+  EXPECT_EQ(mpi.functions[0].sent, 3u);
+  EXPECT_EQ(mpi.functions[0].received, 4u);
+  ASSERT_EQ(mpi.messages.size(), 2u);
+  EXPECT_EQ(mpi.messages[0].peer, 5);
+  EXPECT_EQ(mpi.messages[0].size_class, 6);
+  EXPECT_EQ(mpi.messages[0].messages, 7u);
+  EXPECT_EQ(mpi.messages[0].bytes, 8u);
+  EXPECT_EQ(mpi.messages[1].peer, MpiMessages::k_other);
   const auto loops = decoded<LoopsRecord>(encoded(LoopsRecord{{{"main:54", true, 0.1, 0.9, 1, 6, "why"}, {}}}));
   ASSERT_EQ(loops.loops.size(), 2u);
   EXPECT_EQ(loops.loops[0].name, "main:54");

@@ -126,6 +126,9 @@ class TranscriptSink : public ReplaySink, public ThreadClocks {
   void on_loop_candidates(std::span<const std::byte> record) override {
     said.event("loops", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
   }
+  void on_mpi_statistics(std::span<const std::byte> record) override {
+    said.event("mpi", std::string_view(reinterpret_cast<const char*>(record.data()), record.size()));
+  }
   void on_note(std::string_view severity, std::string_view text) override { said.event("noted", severity, text); }
   void on_finish(std::string_view how) override { said.event("finished", how); }
   void set_running(std::uint32_t thread) override { said.event("runs", thread); }
@@ -201,7 +204,8 @@ class RandomProgram {
         std::vector<std::byte> record(below(300));
         for (auto& byte : record) byte = static_cast<std::byte>(below(256));
         both(to, [&](auto& s) { s.on_coverage(record); });
-        return both(to, [&](auto& s) { s.on_loop_candidates(record); });
+        both(to, [&](auto& s) { s.on_loop_candidates(record); });
+        return both(to, [&](auto& s) { s.on_mpi_statistics(record); });
       }
       case 15:
         return both(to, [what = static_cast<observe::ProgramHint::What>(below(4)),

@@ -124,4 +124,9 @@ bool register_touched_memory(std::uint64_t address) noexcept;
 // the program has no hooks, and whether that matters.
 void finish_loops(Process& process) noexcept;
 
+// --- implemented in mpi/mpi_monitor.cpp -------------------------------------------------------------------------
+
+// Writes the statistics of the program's MPI calls, if any, to the journal at the end of the program.
+void finish_mpi(Process& process) noexcept;
+
 }  // namespace terrace::agent

@@ -323,6 +323,7 @@ void finish_process(const char* how) noexcept {
   if (here->scheduler) here->scheduler->stop();
   note_modules(*here);  // for samples in recently loaded modules
   finish_loops(*here);
+  finish_mpi(*here);
   if (here->end_monitoring) here->end_monitoring();
   if (here->end_spilled) here->end_spilled();
   here->runtime->finish(how);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the loop finder of MPI programs, and is the listener of the MPI layer. See mpi_monitor.hpp.
+// Feeds the loop finder of MPI programs, and is the listener of the MPI layer. See mpi_monitor.hpp. The statistics
+// (mpi_statistics.hpp) have the calls of all threads, the loop finder those of the main thread.
 #include "agent/mpi_monitor/mpi_monitor.hpp"
 
 #include <dlfcn.h>
@@ -21,6 +22,7 @@
 #include "agent/mpi/call_events.hpp"
 #include "agent/mpi_monitor/call_paths.hpp"
 #include "agent/mpi_monitor/loop_requests.hpp"
+#include "agent/mpi_monitor/mpi_statistics.hpp"
 #include "core/system_time.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbol_names.hpp"
@@ -318,23 +320,27 @@ constinit void* g_main_thread = nullptr;
 __attribute__((constructor)) void note_main() { g_main_thread = __builtin_thread_pointer(); }
 
 // Returns the monitor of the calling thread's MPI calls, or null.
-MpiMonitor* monitor_here() noexcept {
-  auto* const here = process();
-  return here && __builtin_thread_pointer() == g_main_thread ? here->mpi : nullptr;
+MpiMonitor* find_monitor(const Process& here) noexcept {
+  return __builtin_thread_pointer() == g_main_thread ? here.mpi : nullptr;
 }
 
+// The first call starts a deferred Terrace: a program that uses MPI is worth a profile.
 void on_call_begin(const MpiCall* call) noexcept {
-  auto* const monitor = monitor_here();
-  if (!monitor) return;
-  const observe::RuntimeScope inside;
-  monitor->on_begin(*call);
+  auto* const here = ensure_started();
+  if (!here) return;
+  if (auto* const monitor = find_monitor(*here)) {
+    const observe::RuntimeScope inside;
+    monitor->on_begin(*call);
+  }
+  mpi_statistics().on_begin();
 }
 
 void on_call_end(const MpiCall* call) noexcept {
-  auto* const monitor = monitor_here();
-  if (!monitor) return;
+  auto* const here = process();
+  if (!here) return;
   const observe::RuntimeScope inside;
-  monitor->on_end(*call);
+  mpi_statistics().on_end(*call);
+  if (auto* const monitor = find_monitor(*here)) monitor->on_end(*call);
 }
 
 constexpr MpiListener k_listener{&on_call_begin, &on_call_end};
@@ -343,6 +349,14 @@ constexpr MpiListener k_listener{&on_call_begin, &on_call_end};
 
 extern "C" [[gnu::visibility("default")]] const MpiListener* terrace_mpi_listener() noexcept {
   return &k_listener;
+}
+
+void finish_mpi(Process& process) noexcept {
+  try {
+    const auto record = mpi_statistics().record();
+    if (!record.functions.empty()) process.runtime->on_mpi_statistics(record);
+  } catch (const std::exception&) {  // no memory: the profile has no statistics
+  }
 }
 
 }  // namespace terrace::agent

@@ -127,6 +127,9 @@ bool add_record(RunRows& rows, const JournalRecord& record) {
     case RecordType::loops:
       add_decoded<LoopsRecord>(rows, record.payload);
       return true;
+    case RecordType::mpi:
+      add_decoded<MpiRecord>(rows, record.payload);
+      return true;
     case RecordType::spill:
       add_decoded<SpillRecord>(rows, record.payload);
       return true;

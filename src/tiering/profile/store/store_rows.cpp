@@ -274,6 +274,17 @@ void RunRows::add(const LoopsRecord& r) {
     insert.run(id_, loop.name, loop.is_taken, loop.begins_at, loop.share, loop.visits, loop.turns, loop.verdict);
 }
 
+void RunRows::add(const MpiRecord& r) {
+  for (const char* table : {"mpi_call", "mpi_message"}) {
+    Statement clear(database_, std::string("DELETE FROM ") + table + " WHERE run = ?");
+    clear.run(id_);
+  }
+  Statement call(database_, "INSERT OR REPLACE INTO mpi_call VALUES(?, ?, ?, ?, ?, ?)");
+  for (const auto& one : r.functions) call.run(id_, one.name, one.calls, one.time, one.sent, one.received);
+  Statement message(database_, "INSERT OR REPLACE INTO mpi_message VALUES(?, ?, ?, ?, ?)");
+  for (const auto& one : r.messages) message.run(id_, one.peer, one.size_class, one.messages, one.bytes);
+}
+
 void RunRows::add(const SpillRecord& r) {
   Statement insert(database_,
                    "INSERT INTO spill VALUES(?, ?, NULLIF(?, 4294967295), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "

@@ -34,6 +34,7 @@ class RunRows {
   void add(const CountersRecord& record);
   void add(const LevelsRecord& record);
   void add(const LoopsRecord& record);
+  void add(const MpiRecord& record);
   void add(const SpillRecord& record);
   void add(const CoverageRecord& record);
   void add(const EndRecord& record);

@@ -159,6 +159,12 @@ CREATE TABLE spill(
   least_read INTEGER NOT NULL, least_written INTEGER NOT NULL, least_time REAL NOT NULL,
   predicted REAL NOT NULL, measured REAL NOT NULL,
   PRIMARY KEY(run, position)) WITHOUT ROWID;
+CREATE TABLE mpi_call(
+  run INTEGER NOT NULL REFERENCES run(id), function TEXT NOT NULL, calls INTEGER NOT NULL, time REAL NOT NULL,
+  sent INTEGER NOT NULL, received INTEGER NOT NULL, PRIMARY KEY(run, function)) WITHOUT ROWID;
+CREATE TABLE mpi_message(
+  run INTEGER NOT NULL REFERENCES run(id), peer INTEGER NOT NULL, size_class INTEGER NOT NULL,
+  messages INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(run, peer, size_class)) WITHOUT ROWID;
 CREATE TABLE coverage(
   run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,
   samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,

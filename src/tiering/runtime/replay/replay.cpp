@@ -94,6 +94,12 @@ class Replay final : public sim::ReplaySink {
     profile::decode(in, loops);
     runtime_->on_loop_candidates(loops);
   }
+  void on_mpi_statistics(std::span<const std::byte> record) override {
+    BlobReader in(record);
+    profile::MpiRecord mpi;
+    profile::decode(in, mpi);
+    runtime_->on_mpi_statistics(mpi);
+  }
   void on_note(std::string_view severity, std::string_view text) override { runtime_->note(severity, text); }
   void on_finish(std::string_view how) override { runtime_->finish(how); }
 

@@ -54,7 +54,8 @@ enum class EventTag : std::uint8_t {
   acquire = 16,
   covered = 17,  // a length, and a record encoded as in journals
   hinted = 18,
-  loop_candidates = 19  // as `covered`
+  loop_candidates = 19,  // as `covered`
+  mpi_statistics = 20    // as `covered`
 };
 
 // Limit of thread numbers, which count from 0 in the order of creation (PID_MAX_LIMIT).

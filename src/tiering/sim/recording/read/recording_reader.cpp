@@ -209,6 +209,8 @@ class FrameReplay {
         return current_sink().on_coverage(in.take(in.number()));
       case EventTag::loop_candidates:
         return current_sink().on_loop_candidates(in.take(in.number()));
+      case EventTag::mpi_statistics:
+        return current_sink().on_mpi_statistics(in.take(in.number()));
       case EventTag::noted: {
         const auto severity = in.text();
         return current_sink().on_note(severity, in.text());

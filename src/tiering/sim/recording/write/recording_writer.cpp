@@ -119,6 +119,9 @@ void RecordingWriter::on_coverage(std::span<const std::byte> record) { event(Eve
 void RecordingWriter::on_loop_candidates(std::span<const std::byte> record) {
   event(EventTag::loop_candidates, record);
 }
+void RecordingWriter::on_mpi_statistics(std::span<const std::byte> record) {
+  event(EventTag::mpi_statistics, record);
+}
 void RecordingWriter::on_note(std::string_view severity, std::string_view text) {
   event(EventTag::noted, severity, text);
 }

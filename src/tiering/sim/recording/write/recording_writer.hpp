@@ -46,6 +46,7 @@ class RecordingWriter final : public observe::ProgramEvents, public ThreadClocks
   void on_unobserved(std::uint64_t unseen, std::uint64_t dropped) override;
   void on_coverage(std::span<const std::byte> record) override;
   void on_loop_candidates(std::span<const std::byte> record) override;
+  void on_mpi_statistics(std::span<const std::byte> record) override;
   void on_note(std::string_view severity, std::string_view text) override;
   void on_finish(std::string_view how) override;
 

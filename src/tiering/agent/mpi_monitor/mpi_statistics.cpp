@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts MPI calls in fixed tables, and decides whose ranks a communicator's are. See mpi_statistics.hpp.
+#include "agent/mpi_monitor/mpi_statistics.hpp"
+
+#include <dlfcn.h>
+#include <time.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "core/system_time.hpp"
+#include "observe/threads/thread.hpp"
+
+namespace terrace::agent {
+
+namespace {
+
+// Returns the ticks of the processor's clock, which is cheaper to read than the kernel's.
+std::uint64_t read_ticks() noexcept {
+#if defined(__x86_64__)
+  return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t value = 0;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
+  return value;
+#else
+#error "read_ticks() is not written for this processor"
+#endif
+}
+
+double read_seconds() noexcept { return to_seconds(read_kernel_clock(CLOCK_MONOTONIC)); }
+
+// --- the library's constants --------------------------------------------------------------------------------
+
+// Constants of an ABI of MPI.
+struct Abi {
+  std::uint64_t world;     // MPI_COMM_WORLD
+  std::int32_t proc_null;  // MPI_PROC_NULL
+  std::int32_t congruent;  // MPI_CONGRUENT
+};
+constexpr Abi k_mpich{0x44000000, -1, 1};
+constexpr Abi k_standard{0x101, -3, 202};  // MPI 5.0, appendix A
+constexpr Abi k_open_mpi{0, -2, 1};        // handles are addresses
+
+using Compare = int (*)(std::uint64_t one, std::uint64_t other, int* result);
+using Query = int (*)(int* flag);
+
+struct Library {
+  Abi abi;
+  Compare compare;  // null: the library has none
+  Query initialized, finalized;
+};
+struct FoundLibrary {
+  Library library;
+  std::atomic<bool> is_found;
+};
+constinit FoundLibrary g_library{};
+
+template <class Function>
+Function find(const char* name) noexcept {
+  return reinterpret_cast<Function>(terrace_mpi_real ? terrace_mpi_real(name) : nullptr);
+}
+
+Abi find_abi(const void* function) noexcept {
+  // An executable may have a copy of the object, whose address is then the handle.
+  constexpr const char* k_world = "ompi_mpi_comm_world";
+  void* world = dlsym(RTLD_DEFAULT, k_world);
+  if (!world) world = find<void*>(k_world);
+  if (world) return {reinterpret_cast<std::uint64_t>(world), k_open_mpi.proc_null, k_open_mpi.congruent};
+  Dl_info about;
+  const bool is_standard =
+      function && dladdr(function, &about) != 0 && about.dli_fname && std::strstr(about.dli_fname, "libmpi_abi");
+  return is_standard ? k_standard : k_mpich;
+}
+
+[[gnu::noinline, gnu::cold]] const Library& find_library() noexcept {
+  Library found{};
+  found.compare = find<Compare>("PMPI_Comm_compare");
+  found.initialized = find<Query>("PMPI_Initialized");
+  found.finalized = find<Query>("PMPI_Finalized");
+  found.abi = find_abi(reinterpret_cast<const void*>(found.compare));
+  g_library.library = found;  // racing threads store the same values
+  g_library.is_found.store(true, std::memory_order_release);
+  return g_library.library;
+}
+
+const Library& library() noexcept {
+  return g_library.is_found.load(std::memory_order_acquire) ? g_library.library : find_library();
+}
+
+// --- communicators ------------------------------------------------------------------------------------------
+
+// What a thread knows of a communicator. Valid while no communicator has been freed since.
+struct KnownCommunicator {
+  std::uint64_t handle = 0;
+  std::uint32_t epoch = 0;  // g_epoch when it was compared
+  bool has_ranks_of_world = false;
+};
+constexpr unsigned k_known_bits = 3;
+constinit std::atomic<std::uint32_t> g_epoch{1};  // number of freed communicators, from 1: handles are used again
+
+struct ThreadState {
+  std::uint64_t begun = 0;                                    // ticks; 0: the begin of the call was not seen
+  std::array<KnownCommunicator, 1U << k_known_bits> known{};  // direct-mapped by handle
+};
+constinit thread_local ThreadState t_state __attribute__((tls_model(TERRACE_THREAD_MODEL)));
+
+// MPI_COMM_WORLD exists between MPI_Init and MPI_Finalize only, and not in a program that uses sessions alone.
+bool compare_with_world(const Library& in, std::uint64_t communicator) noexcept {
+  int is_initialized = 0;
+  int is_finalized = 1;
+  if (!in.compare || !in.initialized || !in.finalized) return false;
+  if (in.initialized(&is_initialized) != 0 || is_initialized == 0) return false;
+  if (in.finalized(&is_finalized) != 0 || is_finalized != 0) return false;
+  int result = -1;
+  return in.compare(communicator, in.abi.world, &result) == 0 && result == in.abi.congruent;
+}
+
+bool has_ranks_of_world(const Library& in, std::uint64_t communicator) noexcept {
+  if (communicator == in.abi.world) return true;
+  constexpr std::uint64_t k_golden = 0x9e3779b97f4a7c15;
+  auto& known = t_state.known[(communicator * k_golden) >> (64 - k_known_bits)];
+  const auto epoch = g_epoch.load(std::memory_order_relaxed);
+  if (known.handle != communicator || known.epoch != epoch)
+    known = {communicator, epoch, compare_with_world(in, communicator)};
+  return known.has_ranks_of_world;
+}
+
+// --- functions ----------------------------------------------------------------------------------------------
+
+enum class Role : std::uint8_t {
+  k_unknown,
+  k_moves,  // the transfer that its arguments describe happens, if there is one
+  k_init,   // initialises a persistent or partitioned operation
+  k_frees,  // frees a communicator
+};
+constinit std::array<std::atomic<Role>, MpiStatistics::k_max_functions> g_roles{};
+
+[[gnu::noinline, gnu::cold]] Role find_role(std::size_t function) noexcept {
+  const char* const text = terrace_mpi_function_name ? terrace_mpi_function_name(function) : nullptr;
+  const std::string_view name = text ? text : "";
+  auto role = Role::k_moves;
+  if (name.ends_with("_init") || name.ends_with("_init_c")) role = Role::k_init;
+  if (name == "Comm_free" || name == "Comm_disconnect") role = Role::k_frees;
+  g_roles[function].store(role, std::memory_order_relaxed);  // racing threads store the same value
+  return role;
+}
+
+// Returns whether the call moved what its arguments describe, and describes it. A Fortran procedure returns nothing.
+bool describe(const MpiCall& call, MpiTransfer& transfer) noexcept {
+  if (call.language == MpiLanguage::k_c && static_cast<std::int32_t>(call.result) != 0) return false;
+  return terrace_mpi_describe_transfer && terrace_mpi_describe_transfer(&call, &transfer);
+}
+
+}  // namespace
+
+void MpiStatistics::on_begin() noexcept {
+  if (first_ticks_.load(std::memory_order_relaxed) == 0) [[unlikely]] {
+    first_time_.store(read_seconds(), std::memory_order_relaxed);  // racing threads store nearly the same values
+    first_ticks_.store(read_ticks(), std::memory_order_relaxed);
+  }
+  t_state.begun = read_ticks();
+}
+
+void MpiStatistics::on_end(const MpiCall& call) noexcept {
+  const auto now = read_ticks();
+  const auto begun = std::exchange(t_state.begun, 0);
+  if (call.function >= k_max_functions) return;
+  auto role = g_roles[call.function].load(std::memory_order_relaxed);
+  if (role == Role::k_unknown) [[unlikely]]
+    role = find_role(call.function);
+  if (role == Role::k_frees) g_epoch.fetch_add(1, std::memory_order_relaxed);
+  MpiTransfer transfer;
+  const bool moves = role == Role::k_moves && describe(call, transfer);
+  bool is_message = false;
+  auto peer = profile::MpiMessages::k_other;
+  if (moves) {
+    const auto& in = library();
+    // Transfers with tags are point-to-point; those of collectives and windows have ranks, too.
+    if (transfer.receive_tag != k_no_mpi_tag && transfer.source == in.abi.proc_null) transfer.bytes_received = 0;
+    is_message = transfer.sends != 0 && transfer.send_tag != k_no_mpi_tag;
+    if (is_message && transfer.destination == in.abi.proc_null) {
+      is_message = false;
+      transfer.bytes_sent = 0;
+    }
+    if (is_message && has_ranks_of_world(in, transfer.handle)) peer = transfer.destination;
+  }
+  const std::lock_guard lock(lock_);
+  auto& use = functions_[call.function];
+  ++use.calls;
+  if (begun != 0) use.ticks += now - begun;
+  if (!moves) return;
+  use.sent += transfer.bytes_sent;
+  use.received += transfer.bytes_received;
+  if (!is_message) return;
+  auto& messages = find_messages(peer, transfer.bytes_sent);
+  ++messages.number;
+  messages.bytes += transfer.bytes_sent;
+}
+
+// Requires: lock_.
+MpiStatistics::Messages& MpiStatistics::find_messages(std::int32_t peer, std::uint64_t bytes) noexcept {
+  const auto size_class = static_cast<std::uint64_t>(std::bit_width(bytes));
+  if (peer < 0) return other_messages_[size_class];
+  const auto key = ((static_cast<std::uint64_t>(peer) + 1) << 8) | size_class;
+  constexpr std::uint64_t k_golden = 0x9e3779b97f4a7c15;
+  constexpr auto k_shift = 64 - std::bit_width(k_message_slots - 1);
+  for (auto slot = (key * k_golden) >> k_shift;; slot = (slot + 1) % k_message_slots) {
+    auto& messages = messages_[slot];
+    if (messages.key == key) return messages;
+    if (messages.key != 0) continue;
+    if (num_messages_ == k_max_messages) return other_messages_[size_class];
+    ++num_messages_;
+    messages.key = key;
+    return messages;
+  }
+}
+
+profile::MpiRecord MpiStatistics::record() const {
+  profile::MpiRecord record;
+  const auto ticks = read_ticks() - first_ticks_.load(std::memory_order_relaxed);
+  const auto seconds = read_seconds() - first_time_.load(std::memory_order_relaxed);
+  const double tick = ticks == 0 ? 0 : seconds / static_cast<double>(ticks);
+  // Copies one row at a time, because the lock must not be held while memory is allocated.
+  for (std::size_t function = 0; function < k_max_functions; ++function) {
+    lock_.lock();
+    const auto use = functions_[function];
+    lock_.unlock();
+    if (use.calls == 0) continue;
+    const char* const name = terrace_mpi_function_name ? terrace_mpi_function_name(function) : nullptr;
+    record.functions.push_back(
+        {name ? name : "?", use.calls, Seconds{static_cast<double>(use.ticks) * tick}, use.sent, use.received});
+  }
+  const auto add = [&](const Messages& in_table, std::int32_t peer, std::uint64_t size_class) {
+    lock_.lock();
+    const auto messages = in_table;
+    lock_.unlock();
+    if (messages.number != 0)
+      record.messages.push_back({peer, static_cast<std::uint8_t>(size_class), messages.number, messages.bytes});
+  };
+  for (std::uint64_t size_class = 0; size_class < other_messages_.size(); ++size_class)
+    add(other_messages_[size_class], profile::MpiMessages::k_other, size_class);
+  for (const auto& messages : messages_)
+    add(messages, static_cast<std::int32_t>(messages.key >> 8) - 1, messages.key & 0xff);
+  std::ranges::sort(record.messages, {}, [](const auto& one) { return std::tuple(one.peer, one.size_class); });
+  return record;
+}
+
+MpiStatistics& mpi_statistics() noexcept {
+  static constinit MpiStatistics statistics;
+  return statistics;
+}
+
+}  // namespace terrace::agent

@@ -173,8 +173,8 @@ def test_static_mpi_is_told(tmp_path):
         [TERRACE, "run", "--", tmp_path / "static"], env=as_rank, capture_output=True, text=True, check=True
     )
     assert done.stderr == (
-        "terrace: the program contains its MPI library (statically linked), so Terrace does not see its MPI calls; "
-        "link it with the shared library\n"
+        "terrace: the program contains its MPI library (statically linked), so Terrace does not see its MPI "
+        "calls; link it with the shared library\n"
     )
 
 

@@ -288,3 +288,42 @@ def test_other_loops_have_shares_and_verdicts(terrace, store_path, document, tmp
         database.execute("DROP TABLE loop_candidate")
         database.execute("CREATE VIEW main_loop AS SELECT * FROM loop")
     assert json.loads(terrace("show", copy, "--json").stdout)["loop_candidates"] == []
+
+
+def test_mpi_calls_have_times_bytes_and_imbalance(terrace, store_path, document, tmp_path):
+    assert document["mpi"] is None
+    assert "In MPI" not in terrace("show", store_path).stdout
+    copy = tmp_path / "mpi.terrace"
+    shutil.copy(store_path, copy)
+    store = Store(store_path)
+    run = store.run()
+    other = next(one for one in store.runs() if one.id != run.id)
+    functions = [("Send", 1000, 0.25, 8192000, 0), ("Recv", 2, 0.5, 0, 10), ("Barrier", 1, 0.125, 0, 0)]
+    functions += [(f"Type_{name}", 1, 0.0625, 0, 0) for name in ("commit", "free", "size")]
+    messages = [(-1, 4, 250, 2000), (0, 4, 250, 2000), (1, 14, 500, 4096000)]
+    with sqlite3.connect(copy) as database:
+        database.execute(
+            "UPDATE run SET ranks = 2, rank = 0, backend = 'real', ended = 10 WHERE id = ?", (run.id,)
+        )
+        database.execute("UPDATE run SET ranks = 2, rank = 1 WHERE id = ?", (other.id,))
+        database.executemany(
+            "INSERT INTO mpi_call VALUES(?, ?, ?, ?, ?, ?)", [(run.id, *row) for row in functions]
+        )
+        database.execute("INSERT INTO mpi_call VALUES(?, 'Recv', 1, 4, 0, 8)", (other.id,))
+        database.executemany("INSERT INTO mpi_message VALUES(?, ?, ?, ?, ?)", [(run.id, *row) for row in messages])
+    said = json.loads(terrace("show", copy, "--rank", "0", "--json").stdout)["mpi"]
+    assert said["time_s"] == 1.0625
+    assert said["share_of_run"] == 0.10625
+    assert [one["function"] for one in said["functions"]][:4] == ["Recv", "Send", "Barrier", "Type_commit"]
+    assert len(said["functions"]) == 6
+    assert said["functions"][1] == {
+        "function": "Send", "calls": 1000, "time_s": 0.25, "sent_bytes": 8192000, "received_bytes": 0
+    }  # fmt: skip
+    assert said["messages"][0] == {"peer": None, "size_class": 4, "messages": 250, "bytes": 2000, "least_bytes": 8}
+    assert said["ranks_s"] == [{"rank": 0, "time_s": 1.0625}, {"rank": 1, "time_s": 4.0}]
+    text = " ".join(terrace("show", copy, "--rank", "0").stdout.split())
+    assert "In MPI: 1.06s, 10.6 % of the run, in 1,006 calls." in text
+    assert "Recv 2 500ms 0B 10B Send 1,000 250ms 7.81MiB 0B" in text
+    assert "Type_free" in text and "Type_size" not in text  # the five longest
+    assert "Messages sent, by size rounded down to a power of two: 8B: 500, 8KiB: 500." in text
+    assert "Imbalance over 2 ranks: most time in MPI 4s (rank 1), least 1.06s (rank 0)." in text

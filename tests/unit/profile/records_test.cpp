@@ -118,9 +118,11 @@ TEST(Records, RunRecord_RoundTrips) {
   EXPECT_TRUE(read.core_time_fitted);
   EXPECT_EQ(read.progress, wanted.progress);
   EXPECT_EQ(read.core_time_from, wanted.core_time_from);
-  // Missing in journals of the previous version.
+  EXPECT_EQ(read.rank, wanted.rank);
+  EXPECT_EQ(read.ranks, wanted.ranks);
+  // Missing in journals of the previous versions: the source of core times, rank and number of ranks.
   const auto bytes = encoded(wanted);
-  const auto field = sizeof(std::uint32_t) + wanted.core_time_from.size();
+  const auto field = 3 * sizeof(std::uint32_t) + wanted.core_time_from.size();
   const auto older = decoded<RunRecord>(std::span(bytes).first(bytes.size() - field));
   EXPECT_EQ(older.progress, wanted.progress);
   EXPECT_EQ(older.core_time_from, "");

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
 }
 """
 
-# By rank: calls, bytes sent, bytes received.
+# Calls, bytes sent and bytes received of each rank.
 BOTH = {
     "Init_thread": (1, 0, 0),
     "Comm_rank": (1, 0, 0),

@@ -8,7 +8,7 @@
 namespace terrace::profile {
 namespace {
 
-// Of several records of a process the last one is valid; other processes keep theirs.
+// The last record of a process is valid; other processes keep theirs.
 TEST_F(StoreTest, MpiRecords_LastOfEachProcessIsKept) {
   const auto write = [&](const char* name, std::uint32_t process, const std::vector<MpiRecord>& records) {
     Journal journal(path(name));

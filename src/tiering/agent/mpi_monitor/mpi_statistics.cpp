@@ -95,7 +95,7 @@ const Library& library() noexcept {
 
 // --- communicators ------------------------------------------------------------------------------------------
 
-// What a thread knows of a communicator. Valid while no communicator has been freed since.
+// Caches a communicator for a thread. Valid while no communicator has been freed since.
 struct KnownCommunicator {
   std::uint64_t handle = 0;
   std::uint32_t epoch = 0;  // g_epoch when it was compared

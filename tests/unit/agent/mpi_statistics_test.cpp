@@ -16,8 +16,18 @@ namespace terrace::agent {
 
 namespace {
 
-enum Function : std::uint16_t { k_send, k_receive, k_send_init, k_comm_free, k_barrier, k_gather };
-constexpr const char* k_names[] = {"Send", "Recv", "Send_init", "Comm_free", "Barrier", "Gather"};
+enum Function : std::uint16_t {
+  k_send,
+  k_receive,
+  k_send_init,
+  k_comm_free,
+  k_barrier,
+  k_gather,
+  k_start,
+  k_start_all
+};
+constexpr const char* k_names[] = {"Send",    "Recv",   "Send_init", "Comm_free",
+                                   "Barrier", "Gather", "Start",     "Startall"};
 
 // Handles and constants of MPICH.
 constexpr std::uint64_t k_world = 0x44000000;
@@ -47,6 +57,7 @@ struct Arguments {
   std::uint64_t bytes = 0;
   std::int32_t peer = 0;
   std::uint64_t communicator = k_world;
+  const std::uint32_t* request = nullptr;  // of Send_init, which fits a handle of MPICH
 };
 
 MpiCall call_of(Function function, const Arguments& arguments) {
@@ -78,8 +89,12 @@ const char* terrace_mpi_function_name(std::size_t index) noexcept {
   return index < std::size(k_names) ? k_names[index] : nullptr;
 }
 
+std::size_t terrace_mpi_num_arguments(std::size_t index) noexcept {
+  return index == k_send_init ? offsetof(Arguments, request) / sizeof(std::uint64_t) + 1 : 0;
+}
+
 bool terrace_mpi_describe_transfer(const MpiCall* call, MpiTransfer* transfer) noexcept {
-  if (call->function == k_comm_free || call->function == k_barrier) return false;
+  if (call->function == k_comm_free || call->function == k_barrier || call->function >= k_start) return false;
   const auto& arguments = *reinterpret_cast<const Arguments*>(call->registers);
   *transfer = {};
   transfer->handle = arguments.communicator;
@@ -183,13 +198,52 @@ TEST_F(MpiStatisticsTest, FreedCommunicator_IsComparedAnew) {
 TEST_F(MpiStatisticsTest, NothingMoved_CallAloneIsCounted) {
   make_call(*statistics, k_send, {4, k_proc_null});
   make_call(*statistics, k_receive, {4, k_proc_null});
-  make_call(*statistics, k_send_init, {4, 1});
+  const std::uint32_t request = 7;
+  make_call(*statistics, k_send_init, {4, 1, k_world, &request});
   make_call(*statistics, k_send, {4, 1}, 6);  // failed
   const auto record = statistics->record();
   ASSERT_EQ(record.functions.size(), 3u);
   EXPECT_EQ(record.functions[0].calls, 2u);
   for (const auto& one : record.functions) EXPECT_EQ(one.sent + one.received, 0u) << one.name;
   EXPECT_TRUE(record.messages.empty());
+}
+
+// Calls MPI_Start or MPI_Startall.
+void start(MpiStatistics& to, Function function, std::vector<std::uint64_t> arguments) {
+  MpiCall call{};
+  call.function = function;
+  call.registers = arguments.data();
+  to.on_begin();
+  to.on_end(call);
+}
+
+TEST_F(MpiStatisticsTest, PersistentOperations_EachStartMovesWhatItsInitDescribed) {
+  const std::uint32_t requests[] = {7, 8, 9};  // nothing is known of the last one
+  make_call(*statistics, k_send_init, {4, 1, k_world, &requests[0]});
+  make_call(*statistics, k_send_init, {100, 2, k_world, &requests[1]});
+  const auto address = reinterpret_cast<std::uint64_t>(requests);
+  start(*statistics, k_start, {address});
+  start(*statistics, k_start_all, {3, address});
+  make_call(*statistics, k_send_init, {16, 1, k_world, &requests[0]});  // the handle is used again
+  start(*statistics, k_start, {address});
+  const auto functions = statistics->record().functions;
+  ASSERT_EQ(functions.size(), 3u);
+  EXPECT_EQ(functions[0].sent, 0u);
+  EXPECT_EQ(functions[1].name, "Start");
+  EXPECT_EQ(functions[1].sent, 4u + 16);
+  EXPECT_EQ(functions[2].sent, 4u + 100);
+  const Messages expected{{{1, 3}, {2, 8}}, {{1, 5}, {1, 16}}, {{2, 7}, {1, 100}}};
+  EXPECT_EQ(messages_of(*statistics), expected);
+}
+
+TEST_F(MpiStatisticsTest, MoreRequestsThanSlots_TheirStartsMoveNothing) {
+  constexpr auto k_requests = static_cast<std::uint32_t>(MpiStatistics::k_max_requests) + 10;
+  for (std::uint32_t request = 0; request < k_requests; ++request) {
+    make_call(*statistics, k_send_init, {4, 1, k_world, &request});
+    start(*statistics, k_start, {reinterpret_cast<std::uint64_t>(&request)});
+  }
+  const Messages expected{{{1, 3}, {MpiStatistics::k_max_requests, 4 * MpiStatistics::k_max_requests}}};
+  EXPECT_EQ(messages_of(*statistics), expected);
 }
 
 TEST_F(MpiStatisticsTest, SeveralThreads_NoCallIsLost) {

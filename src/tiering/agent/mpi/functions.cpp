@@ -33,4 +33,8 @@ const char* terrace_mpi_function_name(std::size_t index) noexcept {
   return index < k_num_mpi_functions ? k_mpi_functions[index].name : nullptr;
 }
 
+std::size_t terrace_mpi_num_arguments(std::size_t index) noexcept {
+  return index < k_num_mpi_functions ? k_mpi_functions[index].num_arguments : 0;
+}
+
 }  // namespace terrace::agent

@@ -35,6 +35,11 @@ std::uint64_t read_ticks() noexcept {
 
 double read_seconds() noexcept { return to_seconds(read_kernel_clock(CLOCK_MONOTONIC)); }
 
+// Returns the slot of a key in a table whose size is a power of two (multiplicative hashing).
+std::size_t hash(std::uint64_t key, std::size_t slots) noexcept {
+  return (key * 0x9e3779b97f4a7c15) >> (64 - std::bit_width(slots - 1));
+}
+
 // --- the library's constants --------------------------------------------------------------------------------
 
 // Constants of an ABI of MPI.
@@ -42,10 +47,11 @@ struct Abi {
   std::uint64_t world;     // MPI_COMM_WORLD
   std::int32_t proc_null;  // MPI_PROC_NULL
   std::int32_t congruent;  // MPI_CONGRUENT
+  std::size_t handle_size;
 };
-constexpr Abi k_mpich{0x44000000, -1, 1};
-constexpr Abi k_standard{0x101, -3, 202};  // MPI 5.0, appendix A
-constexpr Abi k_open_mpi{0, -2, 1};        // handles are addresses
+constexpr Abi k_mpich{0x44000000, -1, 1, 4};
+constexpr Abi k_standard{0x101, -3, 202, 8};  // MPI 5.0, appendix A
+constexpr Abi k_open_mpi{0, -2, 1, 8};        // handles are addresses
 
 using Compare = int (*)(std::uint64_t one, std::uint64_t other, int* result);
 using Query = int (*)(int* flag);
@@ -71,7 +77,11 @@ Abi find_abi(const void* function) noexcept {
   constexpr const char* k_world = "ompi_mpi_comm_world";
   void* world = dlsym(RTLD_DEFAULT, k_world);
   if (!world) world = find<void*>(k_world);
-  if (world) return {reinterpret_cast<std::uint64_t>(world), k_open_mpi.proc_null, k_open_mpi.congruent};
+  if (world) {
+    auto abi = k_open_mpi;
+    abi.world = reinterpret_cast<std::uint64_t>(world);
+    return abi;
+  }
   Dl_info about;
   const bool is_standard =
       function && dladdr(function, &about) != 0 && about.dli_fname && std::strstr(about.dli_fname, "libmpi_abi");
@@ -101,12 +111,11 @@ struct KnownCommunicator {
   std::uint32_t epoch = 0;  // g_epoch when it was compared
   bool has_ranks_of_world = false;
 };
-constexpr unsigned k_known_bits = 3;
 constinit std::atomic<std::uint32_t> g_epoch{1};  // number of freed communicators, from 1: handles are used again
 
 struct ThreadState {
-  std::uint64_t begun = 0;                                    // ticks; 0: the begin of the call was not seen
-  std::array<KnownCommunicator, 1U << k_known_bits> known{};  // direct-mapped by handle
+  std::uint64_t begun = 0;                   // ticks; 0: the begin of the call was not seen
+  std::array<KnownCommunicator, 8> known{};  // direct-mapped by handle
 };
 constinit thread_local ThreadState t_state __attribute__((tls_model(TERRACE_THREAD_MODEL)));
 
@@ -123,8 +132,7 @@ bool compare_with_world(const Library& in, std::uint64_t communicator) noexcept 
 
 bool has_ranks_of_world(const Library& in, std::uint64_t communicator) noexcept {
   if (communicator == in.abi.world) return true;
-  constexpr std::uint64_t k_golden = 0x9e3779b97f4a7c15;
-  auto& known = t_state.known[(communicator * k_golden) >> (64 - k_known_bits)];
+  auto& known = t_state.known[hash(communicator, t_state.known.size())];
   const auto epoch = g_epoch.load(std::memory_order_relaxed);
   if (known.handle != communicator || known.epoch != epoch)
     known = {communicator, epoch, compare_with_world(in, communicator)};
@@ -135,8 +143,10 @@ bool has_ranks_of_world(const Library& in, std::uint64_t communicator) noexcept 
 
 enum class Role : std::uint8_t {
   k_unknown,
-  k_moves,  // the transfer that its arguments describe happens, if there is one
+  k_moves,  // moves what its arguments describe, if anything
   k_init,   // initialises a persistent or partitioned operation
+  k_start,  // starts one
+  k_start_all,
   k_frees,  // frees a communicator
 };
 constinit std::array<std::atomic<Role>, MpiStatistics::k_max_functions> g_roles{};
@@ -146,15 +156,44 @@ constinit std::array<std::atomic<Role>, MpiStatistics::k_max_functions> g_roles{
   const std::string_view name = text ? text : "";
   auto role = Role::k_moves;
   if (name.ends_with("_init") || name.ends_with("_init_c")) role = Role::k_init;
+  if (name == "Start") role = Role::k_start;
+  if (name == "Startall") role = Role::k_start_all;
   if (name == "Comm_free" || name == "Comm_disconnect") role = Role::k_frees;
   g_roles[function].store(role, std::memory_order_relaxed);  // racing threads store the same value
   return role;
 }
 
-// Returns whether the call moved what its arguments describe, and describes it. A Fortran procedure returns nothing.
-bool describe(const MpiCall& call, MpiTransfer& transfer) noexcept {
+Role role_of(std::size_t function) noexcept {
+  const auto role = g_roles[function].load(std::memory_order_relaxed);
+  return role == Role::k_unknown ? find_role(function) : role;
+}
+
+// Returns whether the call succeeded and its arguments describe an operation. A Fortran procedure returns nothing.
+bool describe(const MpiCall& call, MpiStatistics::Operation& operation) noexcept {
   if (call.language == MpiLanguage::k_c && static_cast<std::int32_t>(call.result) != 0) return false;
-  return terrace_mpi_describe_transfer && terrace_mpi_describe_transfer(&call, &transfer);
+  MpiTransfer transfer;
+  if (!terrace_mpi_describe_transfer || !terrace_mpi_describe_transfer(&call, &transfer)) return false;
+  const auto& in = library();
+  // Transfers with tags are point-to-point; those of collectives and windows have ranks, too.
+  const bool is_send = transfer.sends != 0 && transfer.send_tag != k_no_mpi_tag;
+  const bool is_receive = transfer.receives != 0 && transfer.receive_tag != k_no_mpi_tag;
+  if (!is_receive || transfer.source != in.abi.proc_null) operation.received = transfer.bytes_received;
+  if (is_send && transfer.destination == in.abi.proc_null) return true;
+  operation.sent = transfer.bytes_sent;
+  operation.is_message = is_send;
+  if (is_send && has_ranks_of_world(in, transfer.handle)) operation.peer = transfer.destination;
+  return true;
+}
+
+// Returns the key of a request at an index of an array of handles.
+std::uint64_t request_key(const MpiCall& call, std::uint64_t array, std::size_t index) noexcept {
+  constexpr std::uint64_t k_c_handle = std::uint64_t{1} << 63;
+  constexpr std::uint64_t k_fortran_handle = std::uint64_t{3} << 62;
+  const bool is_c = call.language == MpiLanguage::k_c;
+  const std::size_t size = is_c ? library().abi.handle_size : sizeof(std::int32_t);
+  std::uint64_t handle = 0;  // both architectures are little-endian
+  std::memcpy(&handle, reinterpret_cast<const char*>(array) + index * size, size);  // NOLINT
+  return handle | (is_c ? k_c_handle : k_fortran_handle);
 }
 
 }  // namespace
@@ -171,46 +210,59 @@ void MpiStatistics::on_end(const MpiCall& call) noexcept {
   const auto now = read_ticks();
   const auto begun = std::exchange(t_state.begun, 0);
   if (call.function >= k_max_functions) return;
-  auto role = g_roles[call.function].load(std::memory_order_relaxed);
-  if (role == Role::k_unknown) [[unlikely]]
-    role = find_role(call.function);
+  const auto role = role_of(call.function);
   if (role == Role::k_frees) g_epoch.fetch_add(1, std::memory_order_relaxed);
-  MpiTransfer transfer;
-  const bool moves = role == Role::k_moves && describe(call, transfer);
-  bool is_message = false;
-  auto peer = profile::MpiMessages::k_other;
-  if (moves) {
-    const auto& in = library();
-    // Transfers with tags are point-to-point; those of collectives and windows have ranks, too.
-    if (transfer.receive_tag != k_no_mpi_tag && transfer.source == in.abi.proc_null) transfer.bytes_received = 0;
-    is_message = transfer.sends != 0 && transfer.send_tag != k_no_mpi_tag;
-    if (is_message && transfer.destination == in.abi.proc_null) {
-      is_message = false;
-      transfer.bytes_sent = 0;
-    }
-    if (is_message && has_ranks_of_world(in, transfer.handle)) peer = transfer.destination;
-  }
+  Operation operation;
+  const bool is_described = (role == Role::k_moves || role == Role::k_init) && describe(call, operation);
   const std::lock_guard lock(lock_);
   auto& use = functions_[call.function];
   ++use.calls;
   if (begun != 0) use.ticks += now - begun;
-  if (!moves) return;
-  use.sent += transfer.bytes_sent;
-  use.received += transfer.bytes_received;
-  if (!is_message) return;
-  auto& messages = find_messages(peer, transfer.bytes_sent);
-  ++messages.number;
-  messages.bytes += transfer.bytes_sent;
+  if (role == Role::k_start || role == Role::k_start_all) return add_started(use, call);
+  if (!is_described) return;
+  if (role == Role::k_moves) return add(use, operation);
+  // The request is the last argument.
+  const auto key = request_key(call, mpi_argument(call, terrace_mpi_num_arguments(call.function) - 1), 0);
+  auto* const request = find_request(key);
+  if (!request) return;
+  if (request->key == 0) ++num_requests_;
+  *request = {key, operation};
 }
 
-// Requires: lock_.
+void MpiStatistics::add(FunctionUse& use, const Operation& operation) noexcept {
+  use.sent += operation.sent;
+  use.received += operation.received;
+  if (!operation.is_message) return;
+  auto& messages = find_messages(operation.peer, operation.sent);
+  ++messages.number;
+  messages.bytes += operation.sent;
+}
+
+void MpiStatistics::add_started(FunctionUse& use, const MpiCall& call) noexcept {
+  const bool is_all = role_of(call.function) == Role::k_start_all;
+  auto count = is_all ? mpi_argument(call, 0) : 1;
+  if (is_all && call.language != MpiLanguage::k_c)
+    std::memcpy(&count, reinterpret_cast<const void*>(count), sizeof(std::int32_t));  // NOLINT
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(count); ++i) {
+    const auto* const request =
+        find_request(request_key(call, mpi_argument(call, is_all ? 1 : 0), static_cast<std::size_t>(i)));
+    if (request && request->key != 0) add(use, request->operation);
+  }
+}
+
+MpiStatistics::Request* MpiStatistics::find_request(std::uint64_t key) noexcept {
+  for (auto slot = hash(key, k_request_slots);; slot = (slot + 1) % k_request_slots) {
+    auto& request = requests_[slot];
+    if (request.key == key) return &request;
+    if (request.key == 0) return num_requests_ == k_max_requests ? nullptr : &request;
+  }
+}
+
 MpiStatistics::Messages& MpiStatistics::find_messages(std::int32_t peer, std::uint64_t bytes) noexcept {
   const auto size_class = static_cast<std::uint64_t>(std::bit_width(bytes));
   if (peer < 0) return other_messages_[size_class];
   const auto key = ((static_cast<std::uint64_t>(peer) + 1) << 8) | size_class;
-  constexpr std::uint64_t k_golden = 0x9e3779b97f4a7c15;
-  constexpr auto k_shift = 64 - std::bit_width(k_message_slots - 1);
-  for (auto slot = (key * k_golden) >> k_shift;; slot = (slot + 1) % k_message_slots) {
+  for (auto slot = hash(key, k_message_slots);; slot = (slot + 1) % k_message_slots) {
     auto& messages = messages_[slot];
     if (messages.key == key) return messages;
     if (messages.key != 0) continue;

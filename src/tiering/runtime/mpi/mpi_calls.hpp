@@ -15,6 +15,9 @@ using CallPath = std::uint32_t;
 // Identifies a loop of the program's code by the address of its header.
 using LoopHead = std::uint64_t;
 
+// Set in the heads of loops whose iterations are all reported without a probe (python_loops.hpp). They have no address.
+inline constexpr LoopHead k_reported_head = LoopHead{1} << 63;
+
 struct MpiCallEvent {
   CallPath path = 0;
   // Whether the call ends a phase and is one: a wait, a blocking point-to-point or a collective call. Other calls

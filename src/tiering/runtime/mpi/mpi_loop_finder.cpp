@@ -10,9 +10,16 @@
 
 namespace terrace::runtime {
 
+namespace {
+
+// Returns whether all iterations of the loop are reported from its first one on.
+bool is_reported(LoopHead head) { return (head & k_reported_head) != 0; }
+
+}  // namespace
+
 void MpiLoopFinder::set_loops(CallPath path, std::vector<LoopHead> loops) {
   loops_[path] = std::move(loops);
-  is_stale_ = true;
+  is_stale_ = is_stale_ || std::ranges::find(events_, path, &MpiCallEvent::path) != events_.end();
 }
 
 void MpiLoopFinder::reject(LoopHead head) {
@@ -40,7 +47,10 @@ void MpiLoopFinder::update_active(std::size_t number) {
   std::size_t common = 0;
   while (common < active_.size() && common < loops.size() && active_[common].head == loops[common]) ++common;
   active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(common), active_.end());
-  for (; common < loops.size(); ++common) active_.emplace_back(loops[common], number);
+  for (; common < loops.size(); ++common) {
+    active_.emplace_back(loops[common], number);
+    if (is_reported(loops[common])) active_.back().probed_at = number;
+  }
 }
 
 bool MpiLoopFinder::is_active(LoopHead head) const {
@@ -55,7 +65,8 @@ void MpiLoopFinder::rebuild_active() {
   for (auto number = forgotten_; number < num_events(); ++number) update_active(number);
   for (auto& loop : active_) {
     const auto before = std::ranges::find(known, loop.head, &Active::head);
-    if (before != known.end() && before->probed_at && *before->probed_at >= loop.first_event) {
+    if (before == known.end() || !before->probed_at) continue;
+    if (*before->probed_at >= loop.first_event || loop.first_event == forgotten_) {
       const auto first = loop.first_event;
       loop = std::move(*before);
       loop.first_event = first;
@@ -67,6 +78,7 @@ void MpiLoopFinder::rebuild_active() {
 void MpiLoopFinder::choose_probes() {
   probes_.clear();
   for (auto& loop : active_) {
+    if (is_reported(loop.head)) continue;
     if (probes_.size() == k_max_probes) break;
     if (num_events() - loop.first_event < k_min_events) break;  // inner ones have no more
     if (!loop.probed_at) loop.probed_at = num_events();
@@ -118,6 +130,7 @@ std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
   const auto& begins = loop.iterations;
   const auto first = std::max(loop.first_event, forgotten_);
   if (begins.front() <= first) return 0;
+  if (is_reported(loop.head)) return 1;
   // The paths that occur equally often in each complete iteration.
   std::map<CallPath, std::uint64_t> regular;
   for (std::size_t i = 0; i + 1 < begins.size(); ++i) {

@@ -14,6 +14,8 @@
 // Iterations that ended before the breakpoint was set are counted by the call paths that occur equally often in each
 // observed iteration; if there are none, they are estimated from the mean duration.
 //
+// Loops whose iterations are all reported (k_reported_head) need no probe, and their iterations are exact.
+//
 // Not thread-safe: the thread that makes the calls feeds it and receives the boundaries, synchronously.
 #pragma once
 

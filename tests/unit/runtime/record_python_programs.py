@@ -297,7 +297,7 @@ def line_table(code: types.CodeType) -> Iterator:
     import dis
 
     starts = dict(dis.findlinestarts(code))
-    if sys.version_info >= (3, 11):
+    if hasattr(code, "co_positions"):  # from 3.11
         for unit, position in enumerate(code.co_positions()):
             yield unit, position[0] or -1
         return

@@ -48,7 +48,9 @@ bool write_file(const std::string& path, std::string_view text) {
 }  // namespace
 
 void LoopRequests::add(std::uint64_t address) {
-  if (seen_.insert(address).second) queued_.push_back(address);
+  if (!seen_.insert(address).second) return;
+  queued_.push_back(address);
+  if (interprets(find_symbol(process_, address - 1).site.function)) interpreters_.insert(address);
 }
 
 std::string LoopRequests::path(std::uint32_t number, std::string_view suffix) const {
@@ -63,7 +65,6 @@ void LoopRequests::send() {
   for (const auto address : request.addresses) {
     // A return address may be behind the end of a function; the call is before it.
     const auto symbol = find_symbol(process_, address - 1);
-    if (interprets(symbol.site.function)) interpreters_.insert(address);
     const bool is_known = symbol.site.module >= 0;
     request.biases.push_back(address - 1 - symbol.site.offset);
     positions.push_back({is_known ? symbol.path : "", symbol.site.offset});

@@ -32,7 +32,7 @@ class LoopRequests {
   bool exchange();
   // Returns the loops around the call that returns to the address, outermost first; null: not known yet.
   [[nodiscard]] const std::vector<Loop>* find(std::uint64_t address) const;
-  // Returns whether the address is in an interpreter's loop over the program's instructions (CPython).
+  // Returns whether an address that was added is in an interpreter's loop over the program's instructions (CPython).
   [[nodiscard]] bool is_interpreter(std::uint64_t address) const { return interpreters_.contains(address); }
 
  private:

@@ -23,6 +23,7 @@
 #include "agent/mpi_monitor/call_paths.hpp"
 #include "agent/mpi_monitor/loop_requests.hpp"
 #include "agent/mpi_monitor/mpi_statistics.hpp"
+#include "agent/mpi_monitor/python_paths.hpp"
 #include "core/system_time.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbol_names.hpp"
@@ -82,16 +83,19 @@ struct MpiMonitor::State {
 
   void begin(const MpiCall& call) {
     if (on_first_call) std::exchange(on_first_call, nullptr)();
-    const auto path = paths.find(call);
+    auto path = paths.find(call);
     if (!path) return;
     now = read_monotonic_clock();
     if (*path == num_paths) add_path(*path);
+    std::optional<runtime::LoopHead> ended_loop;
+    if (interpreted.contains(*path)) path = find_python_path(*path, ended_loop);
     if (regions) return begin_in_sequence(*path, call);
     if (now - last_poll >= k_reply_poll) {
       last_poll = now;
       if (requests.exchange()) resolve();
     }
     read_probes();
+    if (ended_loop) finder.on_header(*ended_loop, 1);
     is_open = true;
     finder.on_call_begin(*path, ends_phase(call.function_class), now);
     set_probes();
@@ -115,7 +119,24 @@ struct MpiMonitor::State {
   void add_path(runtime::CallPath path) {
     ++num_paths;
     unresolved.push_back(path);
-    for (const auto address : paths.addresses(path)) requests.add(address);
+    for (const auto address : paths.addresses(path)) {
+      requests.add(address);
+      if (requests.is_interpreter(address)) interpreted.insert(path);
+    }
+  }
+
+  // Returns the path with its Python functions, or the native one where they are unavailable.
+  runtime::CallPath find_python_path(runtime::CallPath native, std::optional<runtime::LoopHead>& ended_loop) {
+    if (!python) python.emplace();
+    const auto call = python->find(native);
+    if (!call) return native;
+    ended_loop = call->ended_loop;
+    if (call->is_new) {
+      auto heads = python->loops(call->path);
+      if (heads.empty()) without_loops.insert(call->path);
+      finder.set_loops(call->path, std::move(heads));
+    }
+    return call->path;
   }
 
   // Tells the finder the loops of paths whose call sites have all been answered.
@@ -123,17 +144,15 @@ struct MpiMonitor::State {
     std::erase_if(unresolved, [this](runtime::CallPath path) {
       std::vector<runtime::LoopHead> heads;
       const auto addresses = paths.addresses(path);
-      bool is_interpreted = false;
       for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
         const auto* const loops = requests.find(*address);
         if (!loops) return false;
-        is_interpreted = is_interpreted || requests.is_interpreter(*address);
         for (const auto& [head, back] : *loops) {
           heads.push_back(head);
           back_edges[head] = back;
         }
       }
-      if (is_interpreted) heads.clear();  // the loops of an interpreter are not the program's
+      if (interpreted.contains(path)) heads.clear();  // the loops of an interpreter are not the program's
       if (heads.empty()) without_loops.insert(path);
       finder.set_loops(path, heads);
       return true;
@@ -234,15 +253,18 @@ struct MpiMonitor::State {
   }
 
   std::string call_name(runtime::CallPath path) {
-    const char* const function = terrace_mpi_function_name(paths.function(path));
+    const auto native = PythonPaths::contains(path) ? python->native_path(path) : path;
+    const char* const function = terrace_mpi_function_name(paths.function(native));
     return std::string("MPI_").append(function ? function : "?").append(" ").append(site_name(path));
   }
   std::string site_name(runtime::CallPath path) {
     auto& name = site_names[path];
+    if (name.empty() && PythonPaths::contains(path)) name = python->site_name(path);
     if (name.empty()) name = name_of_code(process, paths.addresses(path).front() - 1);
     return name;
   }
   std::string loop_name(runtime::LoopHead head) {
+    if ((head & runtime::k_reported_head) != 0) return python->loop_name(head);
     const auto back = back_edges[head];
     return name_of_code(process, back != 0 ? back : head);
   }
@@ -269,6 +291,8 @@ struct MpiMonitor::State {
   std::map<runtime::LoopHead, std::uint64_t> back_edges;
   std::map<runtime::CallPath, std::string> site_names;
   std::set<runtime::CallPath> without_loops;
+  std::set<runtime::CallPath> interpreted;  // native paths of calls by an interpreter
+  std::optional<PythonPaths> python;
   std::vector<runtime::CallPath> unresolved;  // paths whose loops are not known
   runtime::CallPath num_paths = 0;
   runtime::CallPath last_path = 0;

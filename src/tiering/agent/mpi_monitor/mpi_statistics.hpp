@@ -31,9 +31,9 @@ class MpiStatistics {
   static constexpr std::size_t k_request_slots = 4096;  // a power of two
   static constexpr std::size_t k_max_requests = k_request_slots / 4 * 3;
 
-  // What one operation moves.
+  // Bytes that one operation moves.
   struct Operation {
-    std::uint64_t sent = 0, received = 0;  // bytes
+    std::uint64_t sent = 0, received = 0;
     std::int32_t peer = profile::MpiMessages::k_other;
     bool is_message = false;  // point-to-point, and sends
   };

@@ -249,6 +249,7 @@ TEST_F(MpiStatisticsTest, MoreRequestsThanSlots_TheirStartsMoveNothing) {
 TEST_F(MpiStatisticsTest, SeveralThreads_NoCallIsLost) {
   constexpr std::uint64_t k_calls = 20'000;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int peer = 0; peer < 4; ++peer)
     threads.emplace_back([&, peer] {
       for (std::uint64_t i = 0; i < k_calls; ++i) make_call(*statistics, k_send, {i % 2, peer});

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the processor time that Terrace adds to MPI programs (bench/mpi/cost.py). Criteria of acceptance/mpi."""
+"""Measures the processor time that Terrace adds to MPI programs (bench/mpi). Criteria of acceptance/mpi."""
 
 from __future__ import annotations
 

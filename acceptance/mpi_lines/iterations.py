@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts the iterations of plain MPI programs on each rank, inside and outside of the launcher, and compares output
-and exit status with plain runs. Criteria of acceptance/mpi.
+"""Counts the iterations of plain MPI programs on each rank, inside and outside of the launcher, and compares
+output and exit status with plain runs. Criteria of acceptance/mpi.
 """
 
 from __future__ import annotations

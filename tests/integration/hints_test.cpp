@@ -13,7 +13,7 @@
 namespace terrace::test {
 namespace {
 
-constexpr const char* k_columns = "make_matrix matrix.cpp:142";
+constexpr const char* k_columns = "make_matrix matrix.cpp:145";
 
 class Hints : public ProgramTest {
  protected:

@@ -4,7 +4,6 @@
 #include "runtime/mpi/mpi_loop_finder.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -153,7 +152,7 @@ std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
   if (found) return *found;
   const auto mean =
       (event(begins.back()).begin - event(begins.front()).begin) / static_cast<double>(begins.size() - 1);
-  return static_cast<std::uint64_t>(std::lround((event(begins.front()).begin - event(first).begin) / mean));
+  return static_cast<std::uint64_t>((event(begins.front()).begin - event(first).begin) / mean + 0.5);
 }
 
 void MpiLoopFinder::select_main(std::size_t position) {

@@ -22,7 +22,7 @@ class UninstrumentedMonitor {
         functions_(process, session.phases, resolve_name),
         mpi_(process, session.directory, [this, &session] {
           // Both need the processor's few breakpoints.
-          if (session.phases.source != runtime::PhaseSource::functions) functions_.end();
+          if (session.phases.source != runtime::PhaseSource::functions) end_functions();
         }) {
     pages_.yield_to([this] { return mpi_.in_loop() || functions_.in_loop(); });
     if (session.phases.detects_loops()) process.mpi = &mpi_;
@@ -30,15 +30,25 @@ class UninstrumentedMonitor {
   void report_to(runtime::Runtime& runtime) noexcept { pages_.report_to(runtime); }
   void begin() noexcept {
     pages_.begin();
-    functions_.begin();
+    const std::lock_guard lock(functions_mutex_);
+    if (!has_ended_functions_) functions_.begin();
   }
   void end() noexcept {
     mpi_.end();
-    functions_.end();
+    end_functions();
     pages_.end();
   }
 
  private:
+  // The first MPI call may precede begin().
+  void end_functions() noexcept {
+    const std::lock_guard lock(functions_mutex_);
+    has_ended_functions_ = true;
+    functions_.end();
+  }
+
+  std::mutex functions_mutex_;
+  bool has_ended_functions_ = false;
   PageUseMonitor pages_;
   FunctionEntryMonitor functions_;
   MpiMonitor mpi_;

@@ -95,7 +95,7 @@ struct MpiMonitor::State {
       if (requests.exchange()) resolve();
     }
     read_probes();
-    if (ended_loop) finder.on_header(*ended_loop, 1);
+    if (ended_loop) report_iteration(*ended_loop);
     is_open = true;
     finder.on_call_begin(*path, ends_phase(call.function_class), now);
     set_probes();
@@ -167,8 +167,7 @@ struct MpiMonitor::State {
     for (const auto& [number, times] : hits) {
       auto& header = headers[number];
       header.hits += times;
-      const auto passed = (now - header.since).value;
-      if (passed > 0.5 && static_cast<double>(header.hits) > k_max_header_rate * passed) {
+      if (is_too_frequent(header)) {
         probes->remove(number);
         header.is_probed = false;
         finder.reject(header.head);
@@ -176,6 +175,16 @@ struct MpiMonitor::State {
         finder.on_header(header.head, times);
       }
     }
+  }
+
+  // Reports an iteration of a Python loop.
+  void report_iteration(runtime::LoopHead head) {
+    auto& loop = python_loops.try_emplace(head, Header{.head = head, .since = now}).first->second;
+    ++loop.hits;
+    if (is_too_frequent(loop))
+      finder.reject(head);
+    else
+      finder.on_header(head, 1);
   }
 
   // Sets breakpoints on the headers that the finder wants to be probed.
@@ -275,6 +284,10 @@ struct MpiMonitor::State {
     Seconds since{};
     std::uint64_t hits = 0;
   };
+  [[nodiscard]] bool is_too_frequent(const Header& header) const {
+    const auto passed = (now - header.since).value;
+    return passed > 0.5 && static_cast<double>(header.hits) > k_max_header_rate * passed;
+  }
 
   Process& process;
   CallPaths paths;
@@ -293,6 +306,7 @@ struct MpiMonitor::State {
   std::set<runtime::CallPath> without_loops;
   std::set<runtime::CallPath> interpreted;  // native paths of calls by an interpreter
   std::optional<PythonPaths> python;
+  std::map<runtime::LoopHead, Header> python_loops;
   std::vector<runtime::CallPath> unresolved;  // paths whose loops are not known
   runtime::CallPath num_paths = 0;
   runtime::CallPath last_path = 0;

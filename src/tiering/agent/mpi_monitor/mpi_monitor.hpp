@@ -3,8 +3,11 @@
 // the layer of MPI functions, the launcher's answers on loops, breakpoints on loop headers, and the loop finder
 // (runtime/mpi/mpi_loop_finder.hpp). UninstrumentedMonitor owns one.
 //
-// Where the code has no loops around the calls (Python), or breakpoints are not permitted, repetitions in the sequence
-// of calls are the iterations (runtime/regions/region_phases.hpp).
+// In Python programs the frames of the interpreter take the place of the native call path, and show the iterations of
+// Python loops without breakpoints (python_paths.hpp).
+//
+// Where the code has no loops around the calls, breakpoints are not permitted, or Python's frames are unavailable,
+// repetitions in the sequence of calls are the iterations (runtime/regions/region_phases.hpp).
 #pragma once
 
 #include <atomic>

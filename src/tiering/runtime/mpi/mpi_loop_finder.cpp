@@ -22,8 +22,8 @@ void MpiLoopFinder::set_loops(CallPath path, std::vector<LoopHead> loops) {
 }
 
 void MpiLoopFinder::reject(LoopHead head) {
+  if (!rejected_.insert(head).second) return;
   if (head == main_) end_main();
-  rejected_.insert(head);
   is_stale_ = true;
 }
 

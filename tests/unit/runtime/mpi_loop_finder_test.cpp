@@ -97,6 +97,27 @@ TEST(MpiLoopFinder, HaloExchange_ReductionEvery10_CountsTimeSteps) {
   EXPECT_EQ(program.iterations(), 60U);
 }
 
+TEST(MpiLoopFinder, ReportedLoop_RareCallsOnly_CountsExactlyWithoutProbes) {
+  std::uint64_t boundaries = 0;
+  MpiLoopFinder finder(
+      {[](LoopHead) { return "loop"; }, [](CallPath) { return "call"; }, [](CallPath) { return "site"; }},
+      [&](const PhaseBoundary&) { ++boundaries; });
+  const auto head = k_reported_head | 7;
+  double now = 0;
+  for (int step = 0; step < 90'000; ++step) {  // more than the events that are remembered
+    const auto path = static_cast<CallPath>(step % 3);
+    if (step < 3) finder.set_loops(path, {head});
+    if (step > 0) finder.on_header(head, 1);
+    finder.on_call_begin(path, true, Seconds{now});
+    finder.on_call_end(Seconds{now + 1e-6});
+    now += 1e-3;
+    EXPECT_TRUE(finder.probes().empty());
+  }
+  finder.finish();
+  EXPECT_EQ(finder.num_iterations(), 90'000U);
+  EXPECT_GT(boundaries, 89'000U);
+}
+
 TEST(MpiLoopFinder, SameSequence_OtherLoops_CountsDiffer) {
   // Both programs call ten times W, then A, six times over.
   SimulatedProgram nested;

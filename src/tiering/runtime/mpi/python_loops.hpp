@@ -6,8 +6,15 @@
 // what happened between them: if the later position cannot follow the earlier one within an iteration of the innermost
 // loop around both, an iteration of that loop has ended. The same position again, with another callee, is that case.
 //
-// Limits: iterations without any call are not seen. Two calls of which each is in a branch of its own may be in one
-// iteration or in two; one is assumed. Not thread-safe.
+// Limits, as positions alone show the loops:
+// - Iterations without any call are not seen.
+// - Two calls, each in a branch of its own, may be in one iteration or in two; one is assumed.
+// - Of nested loops in one function, the outer one's iterations are seen only if it makes a call outside of the inner
+//   one. Otherwise the position is the same, and the inner loop gets the iteration.
+// - A library that calls back into Python (a matrix-free solver) repeats a position without a loop.
+// - A loop over a generator that makes calls, inside of another loop, gets an iteration of the other one.
+//
+// Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads from the environment which rank of which MPI job a process is. Launchers of MPI jobs set these variables; the
-// processes that a rank starts inherit them. Used by the launcher and inside programs.
+// Reads from the environment which rank of which MPI job a process is. Launchers of MPI jobs set these variables;
+// the processes that a rank starts inherit them. Used by the launcher and inside programs.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Combines the monitors of an uninstrumented program: of its pages, of its MPI calls and, if permitted, of its
-// functions. A loop that MPI calls or function entries reveal takes precedence over intervals of time. The agent's state
-// (start.cpp) owns one.
+// functions. A loop that MPI calls or function entries reveal takes precedence over intervals of time. The agent's
+// state (start.cpp) owns one.
 #pragma once
 
 #include <mutex>

@@ -8,7 +8,8 @@ namespace terrace::cli {
 
 // Returns the number of the batch system (Slurm, PBS, LSF), or "".
 std::string find_batch_job();
-// Returns a name that all launchers of a batch job or an MPI job on this node have in common, or "" outside of one.
+// Returns a name that all launchers of a batch job or an MPI job on this node have in common, or "" outside of
+// one.
 std::string find_node_job();
 
 }  // namespace terrace::cli

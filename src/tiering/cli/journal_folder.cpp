@@ -29,7 +29,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Returns the job's identifier for the profile's name: the batch system's number, the MPI job's, or else this process.
+// Returns the job's identifier for the profile's name: the batch system's number, the MPI job's, or else this
+// process.
 std::string job_id(const std::optional<MpiRank>& mpi) {
   if (auto job = find_batch_job(); !job.empty()) return job;
   if (!mpi || mpi->size == 1) return std::to_string(getpid());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers the requests of programs for the loops around their call sites (runtime/session/loop_request.hpp), while the
-// launcher waits for them.
+// Answers the requests of programs for the loops around their call sites (runtime/session/loop_request.hpp), while
+// the launcher waits for them.
 #pragma once
 
 #include <filesystem>

@@ -39,8 +39,8 @@ class Program {
   void on_loop_end();
   // `is_late`: the phase began, and the one before it ended, earlier than now.
   void on_phase_begin(std::string_view name, bool is_late = false);
-  // Enables observation now if the next iteration will be observed. on_phase_begin() would be too late for code that
-  // reports no events while it is not observed.
+  // Enables observation now if the next iteration will be observed. on_phase_begin() would be too late for code
+  // that reports no events while it is not observed.
   void expect_iteration();
   [[nodiscard]] bool in_loop() const { return tracker_.in_loop(); }
   // Reports that the configurations have priced a quantum of `accesses`.

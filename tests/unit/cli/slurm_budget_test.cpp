@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the conversion of a Slurm job's generic resources to a budget, on recorded outputs of Slurm 22.05's `scontrol
-// show job -d`.
+// Tests the conversion of a Slurm job's generic resources to a budget, on recorded outputs of Slurm 22.05's
+// `scontrol show job -d`.
 #include "cli/slurm_budget.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the loops and iterations that are derived from Python frames. The frames are recordings of real programs by each
-// supported version of Python, and the programs counted their iterations themselves (record_python_programs.py).
+// Tests the loops and iterations that are derived from Python frames. The frames are recordings of real programs
+// by each supported version of Python, and the programs counted their iterations themselves
+// (record_python_programs.py).
 #include "runtime/mpi/python_loops.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells whether the library that interposes MPI (agent/mpi/call_events.hpp) is loaded, and which of its functions stand
-// for functions of a loaded MPI library. A program that looks by dlsym(3) for a function which its MPI lacks must not
-// find it (lifecycle/later_files.cpp); weak references are that library's own concern (agent/mpi/weak_references.hpp).
+// Tells whether the library that interposes MPI (agent/mpi/call_events.hpp) is loaded, and which of its functions
+// stand for functions of a loaded MPI library. A program that looks by dlsym(3) for a function which its MPI lacks
+// must not find it (lifecycle/later_files.cpp); weak references are that library's own concern
+// (agent/mpi/weak_references.hpp).
 #pragma once
 
 #include <cstdint>

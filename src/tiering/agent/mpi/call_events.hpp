@@ -107,8 +107,8 @@ extern "C" {
 // process.
 [[gnu::weak, gnu::visibility("default")]] const char* terrace_mpi_function_name(std::size_t index) noexcept;
 
-// Returns the number of a function's arguments, which is that of its Fortran procedure without IERROR: in C two more
-// for Init and Init_thread. Returns 0 beyond the last index.
+// Returns the number of a function's arguments, which is that of its Fortran procedure without IERROR: in C two
+// more for Init and Init_thread. Returns 0 beyond the last index.
 [[gnu::weak, gnu::visibility("default")]] std::size_t terrace_mpi_num_arguments(std::size_t index) noexcept;
 
 // Returns the definition that the layer would forward to ("PMPI_Comm_rank"), or null. Its calls are not reported.

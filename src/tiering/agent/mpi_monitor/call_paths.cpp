@@ -67,8 +67,8 @@ std::optional<runtime::CallPath> CallPaths::unwind(const MpiCall& call, std::vec
     paths_.push_back({call.function, key.second});
     numbers_.emplace(std::move(key), path);
   }
-  // A frame's return address is directly below its canonical frame address on x86-64. Elsewhere it may be anywhere,
-  // and each stack is unwound.
+  // A frame's return address is directly below its canonical frame address on x86-64. Elsewhere it may be
+  // anywhere, and each stack is unwound.
   Variant variant{path, {}};
   for (std::size_t i = 1; i < frames.count; ++i) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers the call paths of MPI calls: the return addresses from the call outwards to main(). The MPI monitor identifies
-// calls by them (mpi_monitor.hpp).
+// Numbers the call paths of MPI calls: the return addresses from the call outwards to main(). The MPI monitor
+// identifies calls by them (mpi_monitor.hpp).
 //
-// Unwinding a stack costs some microseconds. A path is recognised again by its return addresses where they were on the
-// stack before: a call from the same site with the same stack pointer usually has the same frames. Not thread-safe.
+// Unwinding a stack costs some microseconds. A path is recognised again by its return addresses where they were on
+// the stack before: a call from the same site with the same stack pointer usually has the same frames. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the launcher for the loops around call sites (runtime/session/loop_request.hpp) and caches its answers. The MPI
-// monitor uses it. Not thread-safe.
+// Asks the launcher for the loops around call sites (runtime/session/loop_request.hpp) and caches its answers. The
+// MPI monitor uses it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,8 @@ class LoopRequests {
   bool exchange();
   // Returns the loops around the call that returns to the address, outermost first; null: not known yet.
   [[nodiscard]] const std::vector<Loop>* find(std::uint64_t address) const;
-  // Returns whether an address that was added is in an interpreter's loop over the program's instructions (CPython).
+  // Returns whether an address that was added is in an interpreter's loop over the program's instructions
+  // (CPython).
   [[nodiscard]] bool is_interpreter(std::uint64_t address) const { return interpreters_.contains(address); }
 
  private:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives main loop, iterations and phases of an uninstrumented program from its MPI calls (call_events.hpp). Connects
-// the layer of MPI functions, the launcher's answers on loops, breakpoints on loop headers, and the loop finder
-// (runtime/mpi/mpi_loop_finder.hpp). UninstrumentedMonitor owns one.
+// Derives main loop, iterations and phases of an uninstrumented program from its MPI calls (call_events.hpp).
+// Connects the layer of MPI functions, the launcher's answers on loops, breakpoints on loop headers, and the loop
+// finder (runtime/mpi/mpi_loop_finder.hpp). UninstrumentedMonitor owns one.
 //
-// In Python programs the frames of the interpreter take the place of the native call path, and show the iterations of
-// Python loops without breakpoints (python_paths.hpp).
+// In Python programs the frames of the interpreter take the place of the native call path, and show the iterations
+// of Python loops without breakpoints (python_paths.hpp).
 //
 // Where the code has no loops around the calls, breakpoints are not permitted, or Python's frames are unavailable,
 // repetitions in the sequence of calls are the iterations (runtime/regions/region_phases.hpp).

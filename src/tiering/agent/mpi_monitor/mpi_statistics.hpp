@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the program's MPI calls by function, and the point-to-point messages that it sends by receiver and size, for
-// the profile (profile::MpiRecord).
+// Counts the program's MPI calls by function, and the point-to-point messages that it sends by receiver and size,
+// for the profile (profile::MpiRecord).
 //
-// All threads count in the same fixed tables, of which only the used pages exist, under one spin lock: a call changes
-// up to six counters, and one atomic exchange is cheaper than six atomic additions. MPI libraries serialise the calls
-// of threads by a lock that is held longer.
+// All threads count in the same fixed tables, of which only the used pages exist, under one spin lock: a call
+// changes up to six counters, and one atomic exchange is cheaper than six atomic additions. MPI libraries
+// serialise the calls of threads by a lock that is held longer.
 //
-// Limits: A message's receiver is known if the communicator is MPI_COMM_WORLD or has the same ranks in the same order.
-// Other messages, and those beyond the table's capacity, have the peer MpiMessages::k_other. Bytes are those that
-// terrace_mpi_describe_transfer() knows: a receive has the capacity of its buffer. A start of a persistent or
-// partitioned operation moves what its initialisation describes. Calls that do not return are not counted.
+// Limits: A message's receiver is known if the communicator is MPI_COMM_WORLD or has the same ranks in the same
+// order. Other messages, and those beyond the table's capacity, have the peer MpiMessages::k_other. Bytes are
+// those that terrace_mpi_describe_transfer() knows: a receive has the capacity of its buffer. A start of a
+// persistent or partitioned operation moves what its initialisation describes. Calls that do not return are not
+// counted.
 #pragma once
 
 #include <array>

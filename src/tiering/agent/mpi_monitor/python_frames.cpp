@@ -78,7 +78,8 @@ bool look_up_all(PythonApi& api) {
          (minor < 11 || api.frame_offset);
 }
 
-// Returns the interpreter's functions, or null. Its library is loaded before the first MPI call of a Python program.
+// Returns the interpreter's functions, or null. Its library is loaded before the first MPI call of a Python
+// program.
 PythonApi* find_api() {
   static PythonApi api;
   static const bool is_complete = look_up_all(api);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the Python frames of the calling thread inside of an MPI call, by CPython's C API, which is looked up at run
-// time. PythonPaths uses it.
+// Reads the Python frames of the calling thread inside of an MPI call, by CPython's C API, which is looked up at
+// run time. PythonPaths uses it.
 //
-// mpi4py releases the global interpreter lock (GIL) around MPI calls, so each function here acquires it, and waits for
-// other Python threads. None is acquired before the interpreter is initialised, while it is finalised, or in a thread
-// that Python does not know. The error indicator is preserved, and no garbage is collected meanwhile: destructors of
-// the program would run inside of its MPI call.
+// mpi4py releases the global interpreter lock (GIL) around MPI calls, so each function here acquires it, and waits
+// for other Python threads. None is acquired before the interpreter is initialised, while it is finalised, or in a
+// thread that Python does not know. The error indicator is preserved, and no garbage is collected meanwhile:
+// destructors of the program would run inside of its MPI call.
 //
-// Identity of activations: an activation's frame object keeps its address, but a later one may get the same address. A
-// reference would prevent that, and would keep the local variables, large arrays for example, after the function has
-// returned. So a frame is marked instead: its attribute f_trace_lines, true in a new frame, is set to false. Only trace
-// functions (sys.settrace) regard it; where one is set, no frame is marked and frames are unavailable. A debugger that
-// starts later (pdb before 3.13) does not stop at lines of the marked frames.
+// Identity of activations: an activation's frame object keeps its address, but a later one may get the same
+// address. A reference would prevent that, and would keep the local variables, large arrays for example, after the
+// function has returned. So a frame is marked instead: its attribute f_trace_lines, true in a new frame, is set to
+// false. Only trace functions (sys.settrace) regard it; where one is set, no frame is marked and frames are
+// unavailable. A debugger that starts later (pdb before 3.13) does not stop at lines of the marked frames.
 //
 // References to code objects are kept, so that their addresses stay theirs. Not thread-safe.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers the call paths of MPI calls in Python programs: the native path and the positions of the Python functions.
-// The MPI monitor uses it for calls from an interpreter (mpi_monitor.hpp).
+// Numbers the call paths of MPI calls in Python programs: the native path and the positions of the Python
+// functions. The MPI monitor uses it for calls from an interpreter (mpi_monitor.hpp).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class PythonPaths {
     std::optional<runtime::LoopHead> ended_loop;  // of which an iteration has ended
   };
 
-  // Returns the call's path; nothing: the frames are unavailable, or there are too many paths. Requires: inside of the
-  // call.
+  // Returns the call's path; nothing: the frames are unavailable, or there are too many paths. Requires: inside of
+  // the call.
   std::optional<Call> find(runtime::CallPath native_path);
   // Returns whether the path is one of these. They differ from those of CallPaths.
   [[nodiscard]] static bool contains(runtime::CallPath path) { return (path & k_python_path) != 0; }

@@ -35,14 +35,15 @@ struct MergeSummary {
 // Merges journals into a new file, which appears under its name atomically. A truncated journal is merged up to
 // the damage and noted; an unreadable one is noted. Throws Error{not_found} when no journal could be read,
 // Error{failed} with path and reason when the file cannot be written. `notes`: the launcher's notes on the job,
-// which `terrace show` prints. `job`: the MPI job whose ranks have a launcher each; their journals are added to one
-// profile, which the first launcher writes. "": none.
+// which `terrace show` prints. `job`: the MPI job whose ranks have a launcher each; their journals are added to
+// one profile, which the first launcher writes. "": none.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const StoreName& name,
                             const std::vector<std::string>& notes = {}, const std::string& job = {});
 // Does the same under the next free name.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out);
 
-// Returns whether the profile has a run of each rank of the MPI job; true for "", and for a file that cannot be read.
+// Returns whether the profile has a run of each rank of the MPI job; true for "", and for a file that cannot be
+// read.
 bool has_all_ranks(const std::string& path, const std::string& job);
 
 // Calls `visit` for every complete record of a journal. Returns false if the journal cannot be read.

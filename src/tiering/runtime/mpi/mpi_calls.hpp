@@ -15,7 +15,8 @@ using CallPath = std::uint32_t;
 // Identifies a loop of the program's code by the address of its header.
 using LoopHead = std::uint64_t;
 
-// Set in the heads of loops whose iterations are all reported without a probe (python_loops.hpp). They have no address.
+// Set in the heads of loops whose iterations are all reported without a probe (python_loops.hpp). They have no
+// address.
 inline constexpr LoopHead k_reported_head = LoopHead{1} << 63;
 
 struct MpiCallEvent {

@@ -11,8 +11,8 @@
 // loop that turns out to have similar iterations. An iteration begins with the first MPI call after its header was
 // reached; that shifts all iterations by the same part of the loop. Phases: see mpi_phase_choice.hpp.
 //
-// Iterations that ended before the breakpoint was set are counted by the call paths that occur equally often in each
-// observed iteration; if there are none, they are estimated from the mean duration.
+// Iterations that ended before the breakpoint was set are counted by the call paths that occur equally often in
+// each observed iteration; if there are none, they are estimated from the mean duration.
 //
 // Loops whose iterations are all reported (k_reported_head) need no probe, and their iterations are exact.
 //

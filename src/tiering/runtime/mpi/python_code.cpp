@@ -30,8 +30,8 @@ struct Opcode {
   std::uint8_t num_caches = 0;  // code units after the instruction, from which the jump is relative
 };
 
-// From the modules `opcode` and `dis` of each version. JUMP_BACKWARD_NO_INTERRUPT repeats `await` and `yield from` of
-// one object, which are no loops of the source, so it counts as k_next.
+// From the modules `opcode` and `dis` of each version. JUMP_BACKWARD_NO_INTERRUPT repeats `await` and `yield from`
+// of one object, which are no loops of the source, so it counts as k_next.
 constexpr Opcode k_opcodes_3_9[] = {
     {83, Flow::k_end},              // RETURN_VALUE
     {130, Flow::k_end},             // RAISE_VARARGS
@@ -153,8 +153,9 @@ class Decoder {
     }
     return true;
   }
-  // Adds the edges to handlers. Entries are (begin, length, target, depth and lasti), numbers of six bits a byte, of
-  // which bit 6 says that more follow and bit 7 that an entry begins. See CPython, Objects/exception_handling_notes.txt.
+  // Adds the edges to handlers. Entries are (begin, length, target, depth and lasti), numbers of six bits a byte,
+  // of which bit 6 says that more follow and bit 7 that an entry begins. See CPython,
+  // Objects/exception_handling_notes.txt.
   bool add_handlers(std::span<const std::uint8_t> table) {
     std::size_t at = 0;
     const auto number = [&] {
@@ -208,8 +209,8 @@ class Decoder {
   std::vector<bool> is_for_;
 };
 
-// Returns, by head of a `while`, the instruction of least line among the head and those that jump back to it. From 3.10
-// the condition is tested before the loop and again at its end, so the head is the body.
+// Returns, by head of a `while`, the instruction of least line among the head and those that jump back to it. From
+// 3.10 the condition is tested before the loop and again at its end, so the head is the body.
 std::map<BlockIndex, BlockIndex> find_statements(const Decoder& decoder, const ControlFlow& flow,
                                                  const observe::LoopForest& forest,
                                                  const PythonCode::LineOf& line_of) {

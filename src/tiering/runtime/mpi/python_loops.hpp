@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derives loops and their iterations in a Python program from the Python frames at successive MPI calls. The agent's MPI
-// monitor passes them to the loop finder (mpi_loop_finder.hpp).
+// Derives loops and their iterations in a Python program from the Python frames at successive MPI calls. The
+// agent's MPI monitor passes them to the loop finder (mpi_loop_finder.hpp).
 //
-// The outermost activation that two successive calls have in common, and whose position or callee has changed, shows
-// what happened between them: if the later position cannot follow the earlier one within an iteration of the innermost
-// loop around both, an iteration of that loop has ended. The same position again, with another callee, is that case.
+// The outermost activation that two successive calls have in common, and whose position or callee has changed,
+// shows what happened between them: if the later position cannot follow the earlier one within an iteration of the
+// innermost loop around both, an iteration of that loop has ended. The same position again, with another callee,
+// is that case.
 //
 // Limits, as positions alone show the loops:
 // - Iterations without any call are not seen.
 // - Two calls, each in a branch of its own, may be in one iteration or in two; one is assumed.
-// - Of nested loops in one function, the outer one's iterations are seen only if it makes a call outside of the inner
+// - Of nested loops in one function, the outer one's iterations are seen only if it makes a call outside of the
+// inner
 //   one. Otherwise the position is the same, and the inner loop gets the iteration.
 // - A library that calls back into Python (a matrix-free solver) repeats a position without a loop.
 // - A loop over a generator that makes calls, inside of another loop, gets an iteration of the other one.

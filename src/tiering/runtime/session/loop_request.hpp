@@ -2,8 +2,9 @@
 // Defines the files by which the library inside a program asks the launcher for the loops around call sites: the
 // launcher has a disassembler (observe/symbols/files/function_loops.hpp), the library has none.
 //
-// The library writes `loops.PROCESS.NUMBER.request` in the session's directory, under another name first; the launcher
-// answers by `loops.PROCESS.NUMBER.reply` in the same way. Both are text, a line for each call site in the same order.
+// The library writes `loops.PROCESS.NUMBER.request` in the session's directory, under another name first; the
+// launcher answers by `loops.PROCESS.NUMBER.reply` in the same way. Both are text, a line for each call site in
+// the same order.
 #pragma once
 
 #include <cstdint>

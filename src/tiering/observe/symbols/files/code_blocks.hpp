@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts a function's instructions into basic blocks, for the loops and the hooks of symbol files (symbols_code.cpp) and
-// for the loops of uninstrumented functions (function_loops.hpp).
+// Cuts a function's instructions into basic blocks, for the loops and the hooks of symbol files (symbols_code.cpp)
+// and for the loops of uninstrumented functions (function_loops.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the loops of single functions by the table of unwind information and the code's control flow (Capstone). See
-// function_loops.hpp.
+// Finds the loops of single functions by the table of unwind information and the code's control flow (Capstone).
+// See function_loops.hpp.
 #include "observe/symbols/files/function_loops.hpp"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the loops around a call site in an uninstrumented executable or library: disassembles the one function that
-// contains the address. The launcher uses it for the programs that it runs (cli/loop_requests.hpp), because the
-// library inside a program contains no disassembler.
+// Finds the loops around a call site in an uninstrumented executable or library: disassembles the one function
+// that contains the address. The launcher uses it for the programs that it runs (cli/loop_requests.hpp), because
+// the library inside a program contains no disassembler.
 //
 // The extent of a function comes from the unwind information (.eh_frame), which stripped files have, too. x86-64
 // only: other files have no loops.

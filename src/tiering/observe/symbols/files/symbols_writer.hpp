@@ -16,8 +16,9 @@ std::string symbol_cache();
 // "" where the file is no ELF file of this machine, or it cannot be written.
 std::string write_symbol_file(const std::string& module, const std::string& cache);
 
-// Writes the symbol files of the executables among a command's words and of the libraries that they are linked with,
-// system libraries excepted. The first `num_programs` words are searched as the shell does, others only as files.
+// Writes the symbol files of the executables among a command's words and of the libraries that they are linked
+// with, system libraries excepted. The first `num_programs` words are searched as the shell does, others only as
+// files.
 std::vector<std::string> write_symbol_files(const std::vector<std::string>& words, const std::string& cache,
                                             std::size_t num_programs = 1);
 

@@ -23,7 +23,7 @@ class FolderWatcher {
   FolderWatcher& operator=(const FolderWatcher&) = delete;
 
  private:
-  pid_t process_ = 0;
+  pid_t process_ = -1;  // -1: none
 };
 
 }  // namespace terrace::cli

@@ -156,11 +156,10 @@ JournalFolder::JournalFolder(bool keep)
       keep_(keep) {}
 
 JournalFolder::~JournalFolder() {
-  std::error_code ignored;
   if (keep_)
     lock_.protect_folder();
   else
-    fs::remove_all(path_, ignored);
+    lock_.remove_folder();
 }
 
 bool JournalFolder::has_iterations_or_loops() const { return any_record_in(path_, is_of_loops); }

@@ -103,6 +103,7 @@ bool is_stale(const fs::path& folder, std::time_t now) {
 
 FolderLock::FolderLock(const fs::path& folder, bool is_removed_at_once) noexcept {
   try {
+    folder_ = folder;
     // Rename after locking: no other launcher sees the file unlocked.
     const auto made = folder / (std::string(k_lock_file) + ".new");
     file_ = folder / k_lock_file;
@@ -117,6 +118,16 @@ FolderLock::FolderLock(const fs::path& folder, bool is_removed_at_once) noexcept
 
 FolderLock::~FolderLock() {
   if (fd_ >= 0) close(fd_);
+}
+
+void FolderLock::remove_folder() noexcept {
+  std::error_code ignored;
+  try {
+    for (const auto& entry : fs::directory_iterator(folder_))
+      if (entry.path() != file_) fs::remove_all(entry.path(), ignored);
+  } catch (const std::exception&) {  // it is being removed
+  }
+  fs::remove_all(folder_, ignored);
 }
 
 void FolderLock::protect_folder() noexcept {

@@ -23,10 +23,13 @@ class FolderLock {
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
+  // Removes the folder, the lock file last: one of a launcher that is killed meanwhile still counts as its own.
+  void remove_folder() noexcept;
   // Exempts the folder from remove_stale_folders() for ever, by removing the lock file.
   void protect_folder() noexcept;
 
  private:
+  std::filesystem::path folder_;
   std::filesystem::path file_;
   int fd_ = -1;
 };

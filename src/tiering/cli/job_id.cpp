@@ -15,6 +15,8 @@ std::string find_batch_job() {
 
 std::string find_node_job() {
   if (auto job = find_batch_job(); !job.empty()) return job;
+  // Processes of PMIx that are no ranks, such as tools, have the job's name, too.
+  if (auto job = environment("PMIX_NAMESPACE"); !job.empty()) return job;
   const auto mpi = read_mpi_rank();
   return mpi ? mpi->job : std::string();
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import shutil
 import subprocess
 import sys
@@ -133,12 +134,15 @@ def test_batch_job_with_mpirun_prints_what_plain_ranks_do(nodes, mpi, tmp_path, 
     wait_until_nothing_is_left(nodes, tmp_path / "temporary")
 
 
-def test_profiles_of_ranks_are_written(nodes, mpi, tmp_path, environment):
+def test_ranks_write_one_profile(nodes, mpi, tmp_path, environment):
     _, program, words = mpi
     (tmp_path / "here.toml").write_text(MACHINE)
     words = [*words, TERRACE, "run", "--machine", tmp_path / "here.toml", "-o", "ranks.terrace", program]
     nodes.run("srun", "-N2", "-n4", *words, env=environment, cwd=tmp_path)
-    assert len(list(tmp_path.glob("ranks*.terrace"))) == 4
+    (profile,) = tmp_path.glob("ranks*.terrace")
+    with sqlite3.connect(profile) as opened:
+        rows = opened.execute("SELECT rank, ranks, host FROM run WHERE rank IS NOT NULL ORDER BY rank").fetchall()
+    assert [row[:2] for row in rows] == [(rank, 4) for rank in range(4)]
 
 
 def budget_lines(nodes, tmp_path, *words, options=("--gres=hbm:4000",), **environment):
@@ -216,6 +220,7 @@ def test_killed_job_that_ignores_sigterm_leaves_nothing(nodes, tmp_path, environ
 EXPERIMENT = [sys.executable, "-P", "-m", "terrace", "lab", "experiment", "unimem", "--small", "--only", "mg"]
 
 
+@pytest.mark.soak
 def test_experiment_split_over_an_array_equals_the_whole(nodes, tmp_path):
     """The parts use the recordings and profiles of the whole run, and answer a seventh of its questions again."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"

@@ -63,6 +63,7 @@ def variables(folder: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.soak
 def test_each_command_prints_what_the_page_shows(folder):
     ran = 0
     with slurm_cluster.cluster() as nodes:

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import re
-import sqlite3
 import shutil
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator

@@ -118,6 +118,7 @@ complete -c terrace -n '__terrace_at "record"' -l calibrate-status -r -f -d 'exi
 complete -c terrace -n '__terrace_at "record"' -l domain -r -f -d 'run the program in this domain of the machine'
 complete -c terrace -n '__terrace_at "record"' -l keep-journals -d 'keep the journals after the profile is written'
 complete -c terrace -n '__terrace_at "show"' -l process -r -f -d 'Process id, if the job has several; default: the slowest.'
+complete -c terrace -n '__terrace_at "show"' -l rank -r -f -d 'Rank of the MPI job; default: the slowest.'
 complete -c terrace -n '__terrace_at "show"' -l exact -d 'Show the simulator\'s exact counters instead of samples.'
 complete -c terrace -n '__terrace_at "show"' -l all -d 'Show all objects, phases, chains and loops, not the first 20 and 8.'
 complete -c terrace -n '__terrace_at "show"' -l chain -r -f -d 'Chain of stencil plans, from 1; default: the longest.'

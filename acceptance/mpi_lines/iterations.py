@@ -52,9 +52,9 @@ thermo {thermo}
 run {steps}
 """
 INPUTS = (
-    {"neighbours": "every 20 delay 0 check no", "fix": "nve", "thermo": 20, "steps": 200},
-    {"neighbours": "every 1 delay 5 check yes", "fix": "nvt temp 1.0 1.0 0.5", "thermo": 50, "steps": 150},
-    {"neighbours": "every 10 delay 0 check no", "fix": "nve", "thermo": 1, "steps": 120},
+    {"neighbours": "every 20 delay 0 check no", "fix": "nve", "thermo": 100, "steps": 1500},
+    {"neighbours": "every 1 delay 5 check yes", "fix": "nvt temp 1.0 1.0 0.5", "thermo": 50, "steps": 1000},
+    {"neighbours": "every 10 delay 0 check no", "fix": "nve", "thermo": 1, "steps": 1000},
 )
 
 

@@ -187,7 +187,7 @@ def test_lammps_time_steps_are_counted(tmp_path):
         "units lj\natom_style atomic\nlattice fcc 0.8442\nregion box block 0 10 0 10 0 10\ncreate_box 1 box\n"
         "create_atoms 1 box\nmass 1 1.0\nvelocity all create 3.0 87287\npair_style lj/cut 2.5\n"
         "pair_coeff 1 1 1.0 1.0 2.5\nneighbor 0.3 bin\nneigh_modify every 20 delay 0 check no\nfix 1 all nve\n"
-        "thermo 20\nrun 200\n"
+        "thermo 200\nrun 1200\n"
     )
     job = [launcher, "--oversubscribe", "-n", "2", program, "-in", "in.melt", "-log", "none"]
 
@@ -201,5 +201,5 @@ def test_lammps_time_steps_are_counted(tmp_path):
     assert done.returncode == 0, done.stderr
     assert columns(done.stdout) == columns(plain.stdout)
     found = loops(tmp_path / "lmp.terrace")
-    assert {rank: iterations for rank, (_, iterations) in found.items()} == {0: 200, 1: 200}
+    assert {rank: iterations for rank, (_, iterations) in found.items()} == {0: 1200, 1: 1200}
     assert all("Verlet::run" in name for name, _ in found.values())

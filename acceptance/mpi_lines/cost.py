@@ -13,7 +13,7 @@ from harness import ROOT, SETTINGS, TERRACE, Criterion, Measured, run
 from mpi_lines.jobs import installed
 
 LIMIT = 0.01
-PROGRAMS = ("halo:--class,W,--iterations,300", "cg:--class,S,--iterations,40")
+PROGRAMS = ("halo:--class,A,--iterations,300", "cg:--class,W,--iterations,300")
 
 
 def added_time() -> Measured:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures what Terrace costs an MPI program: processor time of a job without Terrace, with the library that
-interposes MPI and a plan that places nothing, and with page references.
+interposes MPI alone (one kind of memory: there is nothing to place), with a plan that places nothing, and with page
+references.
 
     bench/mpi/cost.py --terrace build/release/src/cli/terrace --mpi mpich --mpi openmpi --pairs 20 halo cg
 
@@ -26,7 +27,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 SAME_NODE = ROOT / "acceptance" / "programs_lines" / "same_node.toml"
-PLAIN, CONTROL, LAYER, PAGES = "without Terrace", "control", "layer and empty plan", "page references"
+PLAIN, CONTROL, LAYER, EMPTY, PAGES = (
+    "without Terrace",
+    "control",
+    "layer",
+    "layer and empty plan",
+    "page references",
+)
 
 
 @dataclass(frozen=True)
@@ -88,9 +95,10 @@ def measure(terrace: Path, job: Job, pairs: int, folder: Path) -> dict[str, Any]
     """Returns the ratios of processor times to those without Terrace, by variant."""
     program = [str(job.program), *job.words]
     run = [str(terrace), "run", "--quiet", "--machine", str(SAME_NODE)]
-    layer = [*run, "--plan", str(empty_plan(terrace, job, folder)), "--keep-plan", "--", *program]
+    layer = [str(terrace), "run", "--quiet", "--", *program]
+    empty = [*run, "--plan", str(empty_plan(terrace, job, folder)), "--keep-plan", "--", *program]
     pages = [*run, "--fast", "28MiB", "--", *program]
-    variants = {PLAIN: program, CONTROL: program, LAYER: layer, PAGES: pages}
+    variants = {PLAIN: program, CONTROL: program, LAYER: layer, EMPTY: empty, PAGES: pages}
     times: dict[str, list[float]] = {name: [] for name in variants}
     for _ in range(pairs):
         for name in random.sample(list(variants), len(variants)):
@@ -104,7 +112,7 @@ def measure(terrace: Path, job: Job, pairs: int, folder: Path) -> dict[str, Any]
     result["seconds"] = statistics.median(times[PLAIN])
     result["added"] = {
         name: summary([one / plain for one, plain in zip(times[name], times[PLAIN], strict=True)])
-        for name in (CONTROL, LAYER, PAGES)
+        for name in (CONTROL, LAYER, EMPTY, PAGES)
     }
     return result
 

@@ -18,6 +18,7 @@
 
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/lifecycle/module_code.hpp"
+#include "agent/linking/mpi_layer.hpp"
 #include "core/errno_scope.hpp"
 #include "runtime/session/session.hpp"
 
@@ -33,6 +34,7 @@ struct StaticContents {
 // Adds up the static data of a loaded file, and returns 1 at a file that was built for Terrace (`asks`).
 int inspect_file(dl_phdr_info* info, std::size_t, void* context) noexcept {
   auto& found = *static_cast<StaticContents*>(context);
+  if (is_in_mpi_layer(info->dlpi_addr)) return 0;  // its references to Terrace are no request of the program
   std::size_t size = 0;
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& part = info->dlpi_phdr[i];

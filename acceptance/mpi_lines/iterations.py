@@ -24,9 +24,9 @@ from mpi_lines.jobs import (
 )
 
 RANKS = 4
-# Programs, with class and iterations of runs of some seconds under Open MPI, and the iterations that they do beyond
-# the printed ones: an untimed one. MPICH's ranks spin while they wait, so that four on two cores take ten times as
-# long.
+# Programs, with class and iterations of runs of some seconds under Open MPI, and the iterations that they do in
+# addition to the printed ones: an untimed one. MPICH's ranks spin while they wait, so that four on two cores take
+# ten times as long.
 PROGRAMS = {
     "cg": ("W", 300, 1),
     "mg": ("W", 160, 1),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measures what Terrace costs an MPI program: processor time of a job without Terrace, with the library that
-interposes MPI alone (one kind of memory: there is nothing to place), with a plan that places nothing, and with page
-references.
+interposes MPI alone (one kind of memory: there is nothing to place), with a plan that places nothing, and with
+page references.
 
     bench/mpi/cost.py --terrace build/release/src/cli/terrace --mpi mpich --mpi openmpi --pairs 20 halo cg
 

@@ -58,13 +58,15 @@ class SimulatedProgram {
     return name;
   }
 
-  int delay = 3;  // calls until the loops of new paths are known
+  int delay = 3;              // calls until the loops of new paths are known
+  bool keeps_probes = false;  // breakpoints remain when the finder no longer asks for them
   std::vector<PhaseBoundary> boundaries;
 
  private:
   void reach(LoopHead head) {
     const auto& probes = finder_.probes();
-    if (std::ranges::find(probes, head) != probes.end()) ++hits_[head];
+    if (keeps_probes) kept_.insert(probes.begin(), probes.end());
+    if (std::ranges::find(probes, head) != probes.end() || kept_.contains(head)) ++hits_[head];
   }
   void resolve() {
     since_asked_ = 0;
@@ -77,6 +79,7 @@ class SimulatedProgram {
   std::vector<LoopHead> loops_;
   std::map<LoopHead, std::uint32_t> hits_;
   std::set<CallPath> known_;
+  std::set<LoopHead> kept_;
   std::vector<std::pair<CallPath, std::vector<LoopHead>>> unresolved_;
   int since_asked_ = 0;
 };
@@ -179,6 +182,25 @@ TEST(MpiLoopFinder, CalledFunctionWithLoop_NewInvocation_IsNotAnInnerIteration) 
   EXPECT_EQ(program.iterations(), 100U);
 }
 
+// LU's sweeps: each time step has two loops over planes, whose breakpoints remain from the step before.
+TEST(MpiLoopFinder, BreakpointOfAnEarlierVisit_CountsInTheNext) {
+  SimulatedProgram program;
+  program.keeps_probes = true;
+  program.loop(1, 1, [&](int) {  // reads commands
+    program.loop(2, 40, [&](int) {
+      for (const LoopHead sweep : {3, 4})
+        program.loop(sweep, 30, [&](int) {
+          program.compute(3e-2);
+          program.call(static_cast<CallPath>(10 * sweep), 1e-6, false);
+          program.call(static_cast<CallPath>(10 * sweep + 1));
+        });
+    });
+  });
+  program.finish();
+  EXPECT_EQ(program.main_loop(), "loop2");
+  EXPECT_EQ(program.iterations(), 40U);
+}
+
 TEST(MpiLoopFinder, LongCallsAndComputation_BecomePhases) {
   SimulatedProgram program;
   program.loop(1, 20, [&](int) {
@@ -211,6 +233,7 @@ TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
     const auto draw = [&](int low, int high) { return std::uniform_int_distribution(low, high)(random); };
     SimulatedProgram program;
     program.delay = draw(1, 10);
+    program.keeps_probes = draw(0, 1) == 1;
     const int before = draw(0, 5);
     for (int i = 0; i < before; ++i) program.call(static_cast<CallPath>(200 + i));
     const int steps = draw(30, 100);
@@ -237,6 +260,41 @@ TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
     program.finish();
     EXPECT_EQ(program.main_loop(), "loop1") << "seed " << seed;
     EXPECT_EQ(program.iterations(), static_cast<std::uint64_t>(steps)) << "seed " << seed;
+  }
+}
+
+// Events in any order, as of a program that leaves functions by longjmp(3): loops begin and end as often as each other.
+TEST(MpiLoopFinder, RandomEvents_LoopsBeginAndEndInPairs) {
+  for (unsigned seed = 0; seed < 8; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&](unsigned below) { return static_cast<unsigned>(random() % below); };
+    int open = 0;
+    MpiLoopFinder finder(
+        {[](LoopHead head) { return std::to_string(head); }, [](CallPath path) { return std::to_string(path); },
+         [](CallPath path) { return std::to_string(path); }},
+        [&](const PhaseBoundary& boundary) {
+          if (boundary.ends_loop) --open;
+          if (!boundary.begins_loop.empty()) ++open;
+          ASSERT_GE(open, 0);
+          ASSERT_LE(open, 1);
+        });
+    double now = 0;
+    // Some seeds have few heads and rare changes, so that main loops are found; and more events than are remembered.
+    const unsigned rarely = seed % 2 == 0 ? 1000 : 10;
+    for (unsigned i = 0; i < 2 * MpiLoopFinder::k_max_events / (seed == 0 ? 1 : 40); ++i) {
+      now += draw(100) * 1e-5;
+      if (draw(rarely) == 0) {
+        std::vector<LoopHead> loops;
+        for (auto depth = draw(5); depth > 0; --depth) loops.push_back(1 + draw(6));
+        finder.set_loops(draw(8), loops);
+      }
+      if (draw(100 * rarely) == 0) finder.reject(1 + draw(6));
+      if (draw(3) == 0) finder.on_header(1 + draw(6), 1 + draw(3));
+      finder.on_call_begin(draw(rarely / 10 + 2) % 8, draw(2) == 0, Seconds{now});
+      if (draw(20) != 0) finder.on_call_end(Seconds{now + 1e-6});
+    }
+    finder.finish();
+    EXPECT_EQ(open, 0) << "seed " << seed;
   }
 }
 

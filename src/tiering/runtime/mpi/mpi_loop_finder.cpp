@@ -118,7 +118,9 @@ std::size_t MpiLoopFinder::choose_main() const {
     if (loop.iterations.empty() || loop.iterations.back() != now || !is_steady(loop)) continue;
     if (i == 0) return i;
     // Enclosing loops may yet turn out to be the main loop.
-    const auto observed = event(now).begin - event(std::max(*loop.probed_at, forgotten_)).begin;
+    // A breakpoint may be left from an earlier visit, in which the loop was probed.
+    const auto since = std::max(loop.probed_at.value_or(loop.iterations.front()), forgotten_);
+    const auto observed = event(now).begin - event(since).begin;
     if (loop.iterations.size() > k_min_inner && observed >= k_patience) return i;
   }
   return k_nothing;

@@ -24,8 +24,8 @@ from mpi_lines.jobs import (
 )
 
 RANKS = 4
-# Programs, with class and iterations of runs of some seconds under Open MPI. MPICH's ranks spin while they wait, so
-# that four on two cores take ten times as long.
+# Programs, with class and iterations of runs of some seconds under Open MPI. MPICH's ranks spin while they wait,
+# so that four on two cores take ten times as long.
 PROGRAMS = {
     "cg": ("W", 300),
     "mg": ("W", 160),

@@ -9,13 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EACH(X)                                                                            \
-  X(hbw_check_available)                                                                   \
-  X(hbw_get_policy)                                                                        \
-  X(hbw_set_policy)                                                                        \
-  X(hbw_malloc)                                                                            \
-  X(hbw_calloc) X(hbw_realloc) X(hbw_free) X(hbw_malloc_usable_size) X(hbw_posix_memalign) \
-      X(hbw_posix_memalign_psize) X(hbw_verify_memory_region)
+#define EACH(X)                                                                                          \
+  X(hbw_check_available)                                                                                 \
+  X(hbw_get_policy)                                                                                      \
+  X(hbw_set_policy)                                                                                      \
+  X(hbw_malloc)                                                                                          \
+  X(hbw_calloc)                                                                                          \
+  X(hbw_realloc) X(hbw_free) X(hbw_malloc_usable_size) X(hbw_posix_memalign) X(hbw_posix_memalign_psize) \
+      X(hbw_verify_memory_region)
 #define NUMBER(name) k_##name,
 enum { EACH(NUMBER) k_count };
 #define NAME(name) #name,

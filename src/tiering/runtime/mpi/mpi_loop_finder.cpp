@@ -154,7 +154,9 @@ std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
   if (found) return *found;
   const auto mean =
       (event(begins.back()).begin - event(begins.front()).begin) / static_cast<double>(begins.size() - 1);
-  return static_cast<std::uint64_t>((event(begins.front()).begin - event(first).begin) / mean + 0.5);
+  const auto estimate = (event(begins.front()).begin - event(first).begin) / mean;
+  const auto whole = static_cast<std::uint64_t>(estimate);
+  return estimate - static_cast<double>(whole) < 0.5 ? whole : whole + 1;  // std::lround() would need libm
 }
 
 void MpiLoopFinder::select_main(std::size_t position) {

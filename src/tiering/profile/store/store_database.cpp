@@ -53,7 +53,7 @@ Database::Database(const std::string& path, Mode mode) : path_(path) {
     throw Error(mode == Mode::create ? Code::failed : Code::not_found, path + ": " + reason);
   }
   constexpr int k_patience_ms = 60'000;
-  if (mode == Mode::change) sqlite3_busy_timeout(handle_, k_patience_ms);
+  if (mode != Mode::create) sqlite3_busy_timeout(handle_, k_patience_ms);
 }
 
 void Database::execute(const std::string& sql) {

@@ -72,7 +72,7 @@ class Statement {
 
 class Database {
  public:
-  // Mode::change waits for other processes that change the file, for at most a minute.
+  // Mode::change and Mode::read wait for other processes that change the file, for at most a minute.
   enum class Mode { create, change, read };
   Database(const std::string& path, Mode mode);
   ~Database() { sqlite3_close(handle_); }

@@ -230,7 +230,7 @@ void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& ou
       context.requested = outputs.of(label, usual.string());
       context.label = label;
       const auto merged = profile::merge_journals(files, context.requested, notes, mpi_job);
-      context.quiet = options.quiet || (mpi && !profile::has_all_ranks(merged.path, mpi_job));
+      context.quiet = options.quiet || !merged.completes_job;
       print_run_summary(merged, context);
     }
     // Warn that an existing file is not the profile of this run.

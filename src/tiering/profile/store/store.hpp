@@ -30,6 +30,7 @@ struct MergeSummary {
   std::size_t records = 0;
   std::size_t incomplete = 0;      // journals with a damaged record or without an end record
   std::vector<std::string> notes;  // also in the file's table `note`
+  bool completes_job = true;       // false: other ranks of the MPI job have not ended
 };
 
 // Merges journals into a new file, which appears under its name atomically. A truncated journal is merged up to
@@ -41,10 +42,6 @@ MergeSummary merge_journals(const std::vector<std::string>& journals, const Stor
                             const std::vector<std::string>& notes = {}, const std::string& job = {});
 // Does the same under the next free name.
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out);
-
-// Returns whether the profile has a run of each rank of the MPI job; true for "", and for a file that cannot be
-// read.
-bool has_all_ranks(const std::string& path, const std::string& job);
 
 // Calls `visit` for every complete record of a journal. Returns false if the journal cannot be read.
 bool visit_journal(const std::string& path, const std::function<void(const JournalRecord&)>& visit);

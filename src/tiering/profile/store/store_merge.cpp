@@ -233,6 +233,10 @@ void insert_journals(Database& database, const std::vector<std::string>& journal
     Statement insert(database, "INSERT INTO note(run, at, severity, text) VALUES(NULL, NULL, 'note', ?)");
     insert.run(text);
   }
+  // Within the transaction, so that exactly one launcher completes the job.
+  Statement ranks(database, "SELECT COUNT(DISTINCT rank) >= MAX(ranks) FROM run WHERE job = ?");
+  ranks.bind_all(job);
+  summary.completes_job = job.empty() || !ranks.step() || ranks.integer(0) != 0;
 }
 
 // Lets one launcher of a folder at a time write the profile of its job. Where the file system has no such locks
@@ -307,18 +311,6 @@ MergeSummary merge_journals(const std::vector<std::string>& journals, const Stor
   }
   summary.path = draft.publish();
   return summary;
-}
-
-bool has_all_ranks(const std::string& path, const std::string& job) {
-  if (job.empty()) return true;
-  try {
-    Database database(path, Database::Mode::read);
-    Statement query(database, "SELECT COUNT(DISTINCT rank) >= MAX(ranks) FROM run WHERE job = ?");
-    query.bind_all(job);
-    return !query.step() || query.integer(0) != 0;
-  } catch (const Error&) {
-    return true;
-  }
 }
 
 MergeSummary merge_journals(const std::vector<std::string>& journals, const std::string& out) {

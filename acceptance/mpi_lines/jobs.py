@@ -21,7 +21,7 @@ FLAGS = "-O2 -g -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -DWORKLOADS_WITHOUT_MARKE
 
 
 def installed() -> list[str]:
-    """Returns the names of the distribution's MPIs. Raises Unavailable if there is none."""
+    """Returns the names of the distribution's MPIs. Raises Unavailable without an installed MPI."""
     found = [
         name for name in ("mpich", "openmpi") if shutil.which(f"mpicxx.{name}") and shutil.which(f"mpirun.{name}")
     ]

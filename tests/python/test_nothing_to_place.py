@@ -122,8 +122,8 @@ def test_loop_option_without_instrumentation_is_refused(options, tmp_path, folde
     done = run("--loop", "f", *options, "--", program, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        f"terrace: --loop needs an instrumented program, and {program} is none; build it with terrace-cc, or give "
-        "--phases FUNCTION (without both, phases are intervals of time)\n"
+        f"terrace: --loop needs an instrumented program, but {program} is not instrumented; build it with "
+        "terrace-cc, or give --phases FUNCTION (without both, phases are intervals of time)\n"
     )
     assert list(tmp_path.iterdir()) == []
 

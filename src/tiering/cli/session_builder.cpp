@@ -186,10 +186,11 @@ std::string progress_of(const LaunchOptions& options, runtime::Session& session,
 std::string resolve_loop_option(const LaunchOptions& options, const observe::SymbolTable& table, bool is_described,
                                 std::vector<std::string>& unknown) {
   if (is_described && !table.has_hooks() && !table.may_load_code())
-    throw Error(Code::invalid, fmt::format("--loop needs an instrumented program, and {} is none; build it with "
-                                           "terrace-cc, or give --phases FUNCTION "
-                                           "(without both, phases are intervals of time)",
-                                           options.command.front()));
+    throw Error(Code::invalid,
+                fmt::format("--loop needs an instrumented program, but {} is not instrumented; build it with "
+                            "terrace-cc, or give --phases FUNCTION "
+                            "(without both, phases are intervals of time)",
+                            options.command.front()));
   const auto known = table.loop_names();
   if (known.empty() && !table.has_hooks()) {
     if (is_described)

@@ -272,7 +272,7 @@ bool is_profile_of_job(const std::string& path, const std::string& job) {
 }
 
 // Adds the journals to the profile of their job, if another rank's launcher has written it. SQLite's lock orders
-// concurrent launchers. Returns false if the file is none of this job.
+// concurrent launchers. Returns false if the file belongs to another job.
 bool add_to_job(const std::string& path, const std::vector<std::string>& journals,
                 const std::vector<std::string>& notes, const std::string& job, MergeSummary& summary) {
   if (!is_profile_of_job(path, job)) return false;

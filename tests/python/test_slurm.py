@@ -119,7 +119,6 @@ def test_ranks_under_launchers_of_srun_print_what_plain_ranks_do(nodes, mpi, tmp
     _, program, words = mpi
     done = nodes.run("srun", "-N2", "-n4", *words, TERRACE, "run", program, env=environment, cwd=tmp_path)
     assert done.stdout == OUTPUT
-    assert nodes.run("srun", "-N2", "-n4", *words, program, env=environment, cwd=tmp_path).stdout == OUTPUT
     wait_until_nothing_is_left(nodes, tmp_path / "temporary")
 
 

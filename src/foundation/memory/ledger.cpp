@@ -215,6 +215,35 @@ Bytes Ledger::available(PlaceId place) const {
   return {available_to_this_process(place, sum_of_others(place, LivenessCheck::skip_dead))};
 }
 
+void Ledger::publish(LedgerRecordKind kind, std::span<const std::byte> record) {
+  const OwnSlot::ScopedLock slot_lock(slot_);
+  if (prepare(0)) slot_.write(kind, record);
+}
+
+std::vector<Ledger::Peer> Ledger::peers(bool thorough) const {
+  std::vector<Peer> peers;
+  const auto own = slot_.index();
+  const auto used = used_slots(page_);
+  for (std::size_t slot = 0; slot < used; ++slot) {
+    if (slot == own) continue;
+    const auto owner = read_owner(page_, slot);
+    if (owner.kind != SlotOwner::Kind::owned) continue;
+    if (thorough ? is_alive(owner.who, slot_.identity()) : may_be_alive(owner.who, slot_.identity()))
+      peers.push_back({slot, owner.who});
+  }
+  return peers;
+}
+
+std::optional<std::size_t> Ledger::read_record(const Peer& peer, LedgerRecordKind kind,
+                                               std::span<std::byte> to) const {
+  return memory::read_record(page_, peer.slot, tag_of(peer.process, peer.slot), kind, to);
+}
+
+Bytes Ledger::held_by(const Peer& peer, PlaceId place) const {
+  const auto amount = read_amount(page_, peer.slot, place);
+  return amount ? Bytes{amount->held} : budget_.at(place);
+}
+
 // Frees slots of dead processes. A killed process is detected at once. Reused process numbers and owners destroyed
 // by stray writes need a thorough search, at most every 100 ms.
 void Ledger::reclaim_dead_slots() noexcept {

@@ -24,6 +24,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "core/units.hpp"
@@ -71,6 +73,23 @@ class Ledger {
   [[nodiscard]] Bytes outstanding(PlaceId place) const;  // by all: reserved, not yet populated
   [[nodiscard]] Bytes budget(PlaceId place) const { return budget_.at(place); }
   [[nodiscard]] Bytes available(PlaceId place) const;  // to this process
+
+  // Processes of a job exchange records through the page, such as the gains that their demands rest on. Publishes
+  // this process's record, which replaces the one before of that kind. Requires: record.size() <= 8 *
+  // k_ledger_record_words[kind].
+  void publish(LedgerRecordKind kind, std::span<const std::byte> record);
+  struct Peer {
+    std::size_t slot = 0;
+    ProcessIdentity process;
+  };
+  // Returns the other processes of the job, in order of their slots. Dead ones are left out. `thorough`: also those
+  // whose parent has not waited for them yet, and whose numbers other processes have got; that takes some 20 us for
+  // each process.
+  [[nodiscard]] std::vector<Peer> peers(bool thorough) const;
+  // Copies a process's record to `to` and returns its size in bytes; nothing if it is absent or damaged.
+  std::optional<std::size_t> read_record(const Peer& peer, LedgerRecordKind kind, std::span<std::byte> to) const;
+  [[nodiscard]] Bytes held_by(const Peer& peer, PlaceId place) const;
+  [[nodiscard]] std::size_t own_slot() const { return slot_.index(); }
 
  private:
   struct Sum;

@@ -45,6 +45,9 @@ class OwnSlot {
   [[nodiscard]] const LedgerDemand& demand(PlaceId place) const noexcept { return demands_[place]; }
   void write(PlaceId place, const LedgerAmount& amount) noexcept;
   void write(PlaceId place, const LedgerDemand& demand) noexcept;
+  void write(LedgerRecordKind kind, std::span<const std::byte> record) noexcept {
+    write_record(page_, index_, tag_, kind, record);
+  }
 
  private:
   struct ForkLocal;  // in memory that is zeroed in a forked child (MADV_WIPEONFORK)

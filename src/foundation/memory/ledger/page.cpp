@@ -31,6 +31,8 @@ constexpr std::uint64_t checksum_seed(std::size_t slot, std::size_t place, std::
 constexpr std::uint64_t k_of_amount = 1;
 constexpr std::uint64_t k_of_demand = 2;
 
+constexpr std::uint64_t k_of_record = 3;
+
 constexpr std::uint64_t vacant_tag(std::size_t slot) noexcept { return mixed(0x766163616e74, slot); }
 
 constexpr std::uint64_t checksum_of(const LedgerAmount& amount, std::size_t slot, PlaceId place) noexcept {
@@ -214,6 +216,51 @@ void write_demand(LedgerPage& page, std::size_t slot, PlaceId place, const Ledge
   store(shared.weight, desired.weight);
   store(shared.gain, desired.gain);
   publish(shared.check, desired.check);
+}
+
+// Other processes may read the record meanwhile: an odd version and the checksum tell them.
+void write_record(LedgerPage& page, std::size_t slot, std::uint64_t tag, LedgerRecordKind kind,
+                  std::span<const std::byte> record) noexcept {
+  const auto write = [&](auto& shared) {
+    const auto version = load(shared.version) | 1U;
+    publish(shared.version, version);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    auto check = mixed(mixed(mixed(checksum_seed(slot, 0, k_of_record), tag), version + 1), record.size());
+    for (std::size_t at = 0; at < record.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, record.data() + at, std::min(sizeof word, record.size() - at));
+      store(shared.words[at / sizeof word], word);
+      check = mixed(check, word);
+    }
+    store(shared.size, std::uint64_t{record.size()});
+    store(shared.check, check);
+    publish(shared.version, version + 1);
+  };
+  if (kind == LedgerRecordKind::small)
+    write(page.small_records[slot]);
+  else
+    write(page.large_records[slot]);
+}
+
+std::optional<std::size_t> read_record(const LedgerPage& page, std::size_t slot, std::uint64_t tag,
+                                       LedgerRecordKind kind, std::span<std::byte> to) noexcept {
+  const auto read = [&](const auto& shared) -> std::optional<std::size_t> {
+    for (int attempt = 0; attempt < k_max_reads; ++attempt) {
+      const auto version = load(shared.version);
+      const auto size = load(shared.size);
+      if (version == 0) return std::nullopt;
+      if (size > std::min(to.size(), sizeof shared.words)) continue;
+      auto check = mixed(mixed(mixed(checksum_seed(slot, 0, k_of_record), tag), version), size);
+      for (std::size_t at = 0; at < size; at += sizeof(std::uint64_t)) {
+        const auto word = load(shared.words[at / sizeof(std::uint64_t)]);
+        std::memcpy(to.data() + at, &word, std::min(sizeof word, size - at));
+        check = mixed(check, word);
+      }
+      if (version % 2 == 0 && load(shared.check) == check && load(shared.version) == version) return size;
+    }
+    return std::nullopt;
+  };
+  return kind == LedgerRecordKind::small ? read(page.small_records[slot]) : read(page.large_records[slot]);
 }
 
 std::uint64_t checksum_of(const LedgerDescription& description) noexcept {

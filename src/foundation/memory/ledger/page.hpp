@@ -8,9 +8,11 @@
 // protocol by which amounts are announced and summed.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/identifiers.hpp"
 #include "memory/ledger/process_identity.hpp"
@@ -19,7 +21,7 @@ namespace terrace::memory {
 
 inline constexpr std::size_t k_ledger_places = 64;
 inline constexpr std::size_t k_ledger_slots = 256;
-inline constexpr std::uint64_t k_ledger_magic = 0x3152454744454c54;  // "TLEDGER1" in the order of the bytes
+inline constexpr std::uint64_t k_ledger_magic = 0x3252454744454c54;  // "TLEDGER2" in the order of the bytes
 
 // Bytes that a process has in a place. `outstanding` bytes are reserved and not yet populated; they count as held.
 struct LedgerAmount {
@@ -36,6 +38,11 @@ struct LedgerDemand {
   double gain = -1;                  // predicted seconds saved by a byte; negative: unknown
   bool operator==(const LedgerDemand&) const = default;
 };
+
+// Records that a process publishes to the other processes of the job (Ledger::publish()); their content is the
+// caller's. A process has one of each kind: a small one for what changes often, and a large one.
+enum class LedgerRecordKind : std::uint8_t { small, large };
+inline constexpr std::array<std::size_t, 2> k_ledger_record_words{16, 2044};
 
 // Describes the job for `terrace machine`. Written once by the creator of the page; no amount depends on it.
 struct LedgerDescription {
@@ -63,6 +70,13 @@ struct LedgerPage {
   struct Demand {
     std::uint64_t quota, weight, gain, check;
   };
+  template <std::size_t Words>
+  struct Record {
+    std::uint64_t version;  // odd while the record is written
+    std::uint64_t size;     // bytes
+    std::uint64_t check;
+    std::uint64_t words[Words];
+  };
   struct Copy {
     Owner owners[k_ledger_slots];
     Entry entries[k_ledger_slots][k_ledger_places];
@@ -83,6 +97,9 @@ struct LedgerPage {
   Copy first;
   Demand demands[k_ledger_slots][k_ledger_places];
   Copy second;
+  // No amount depends on the records. The memory of records that are not published is never touched.
+  Record<k_ledger_record_words[0]> small_records[k_ledger_slots];
+  Record<k_ledger_record_words[1]> large_records[k_ledger_slots];
 
   [[nodiscard]] const Copy& copy(std::size_t which) const noexcept { return which == 0 ? first : second; }
   [[nodiscard]] Copy& copy(std::size_t which) noexcept { return which == 0 ? first : second; }
@@ -145,6 +162,14 @@ void write_demand(LedgerPage& page, std::size_t slot, PlaceId place, const Ledge
 inline bool may_have_demand(const LedgerPage& page, std::size_t slot, PlaceId place) noexcept {
   return load(page.demands[slot][place].weight) != 0;
 }
+
+// Writes the record of the slot's owner, which `tag` identifies. Requires: the record fits its kind.
+void write_record(LedgerPage& page, std::size_t slot, std::uint64_t tag, LedgerRecordKind kind,
+                  std::span<const std::byte> record) noexcept;
+// Copies the record of that owner to `to`. Returns its size in bytes; nothing if the owner has published none, if
+// a stray write destroyed it, or if it exceeds `to`.
+std::optional<std::size_t> read_record(const LedgerPage& page, std::size_t slot, std::uint64_t tag,
+                                       LedgerRecordKind kind, std::span<std::byte> to) noexcept;
 
 std::uint64_t checksum_of(const LedgerDescription& description) noexcept;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/costs.hpp"
+#include "observe/threads/time_in_mpi.hpp"
 #include "strategy/planner.hpp"
 #include "strategy/proof/validated_strategy.hpp"
 #include "strategy/tiering/fixed_placement.hpp"
@@ -23,6 +24,7 @@ Configuration::Configuration(ConfigurationParts parts, DomainId domain,
       hints_(parts_.placement.hints),
       hints_are_new_(!hints_.empty()),
       migrations_(parts_, journal_),
+      ranks_(make_rank_group(domain)),
       strategy_(make_strategy(domain, objects)),
       binding_(parts_, domain, journal_, migrations_),
       profiling_(parts_, journal_, *strategy_, migrations_),
@@ -31,6 +33,17 @@ Configuration::Configuration(ConfigurationParts parts, DomainId domain,
   for (const auto& [name, time] : parts_.core_times.functions)
     journal_.write(profile::CoreTimeRecord{name + "()", time});
   set_core_time(observe::k_before_loop);
+}
+
+// Returns null outside of MPI jobs, and where plans are neither made nor judged.
+std::unique_ptr<strategy::RankGroup> Configuration::make_rank_group(DomainId domain) const {
+  if (!parts_.rank || parts_.placement.record_only) return nullptr;
+  strategy::RankGroup::Settings settings{parts_.ledger, parts_.clock, {}, parts_.budget, *parts_.rank};
+  for (const auto place : parts_.machine->fastest_first(domain)) {
+    if (place == parts_.machine->home(domain)) break;
+    settings.places.push_back(place);
+  }
+  return std::make_unique<strategy::RankGroup>(std::move(settings));
 }
 
 // Makes the placement strategy that plan, planner and mode select.
@@ -56,6 +69,7 @@ std::unique_ptr<strategy::Strategy> Configuration::make_strategy(DomainId domain
   context.can_thin = context.profiles && parts_.sampled->can_thin();
   if (auto* const collector = parts_.sampled)
     context.has_enough_samples = [collector] { return collector->has_enough_data(); };
+  context.ranks = ranks_.get();
   context.learn_iterations = parts_.placement.learn_iterations;
   context.measures_baseline = parts_.placement.undoes_losing_plans;
   const auto& placement = parts_.placement;
@@ -119,6 +133,7 @@ void Configuration::on_phase_begin(std::string_view) {
   if (!hints_.empty()) phase_names_.insert(phase);
   phase_begun_ = now();
   phase_work_begun_ = parts_.clock->worked();
+  phase_in_mpi_begun_ = observe::g_time_in_mpi;
   static_cast<void>(migrations_.take_waited());
   progress_ = 0;
   migrations_.write();
@@ -140,7 +155,8 @@ void Configuration::on_phase_end(bool is_late) {
   if (!sampling_.is_observing()) add_skipped_phase();
   const auto at = now();
   strategy_->on_event(strategy::PhaseEnded{tracker_.index(), tracker_.phase(), tracker_.iteration(), progress_,
-                                           at - phase_begun_, parts_.clock->worked() - phase_work_begun_, is_late},
+                                           at - phase_begun_, parts_.clock->worked() - phase_work_begun_, is_late,
+                                           observe::g_time_in_mpi - phase_in_mpi_begun_},
                       migrations_);
   profiling_.end_phase(tracker_, at);
   journal_.write(profile::PhaseRecord{tracker_.iteration(), tracker_.index(), tracker_.phase(), phase_begun_, at,

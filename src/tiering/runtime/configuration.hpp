@@ -25,6 +25,7 @@
 #include "runtime/runtime_parts.hpp"
 #include "runtime/skipped_iteration_estimate.hpp"
 #include "strategy/hints/hints.hpp"
+#include "strategy/ranks/rank_group.hpp"
 
 namespace terrace::runtime {
 
@@ -68,6 +69,7 @@ class Configuration final : public observe::ProgramEvents {
   [[nodiscard]] const char* place_name(ChunkId chunk) const;
 
  private:
+  [[nodiscard]] std::unique_ptr<strategy::RankGroup> make_rank_group(DomainId domain) const;
   [[nodiscard]] std::unique_ptr<strategy::Strategy> make_strategy(DomainId domain,
                                                                   const std::vector<observe::Object>& objects);
   void release_ledger();
@@ -85,6 +87,7 @@ class Configuration final : public observe::ProgramEvents {
   bool hints_are_new_ = false;         // since a loop began
   std::set<std::string> phase_names_;  // so far, if there are hints, whose phase names are checked against them
   Migrations migrations_;
+  std::unique_ptr<strategy::RankGroup> ranks_;  // outlives the strategy
   std::unique_ptr<strategy::Strategy> strategy_;
   ChunkBinding binding_;
   Profiling profiling_;
@@ -94,6 +97,7 @@ class Configuration final : public observe::ProgramEvents {
   std::uint64_t progress_ = 0;  // accesses since the phase began, of all threads
   Seconds phase_begun_;
   Seconds phase_work_begun_;
+  Seconds phase_in_mpi_begun_;
   std::uint32_t iterations_ = 0;
 };
 

@@ -83,6 +83,7 @@ struct ConfigurationParts {
   memory::Provider* provider = nullptr;
   transfer::Mover* mover = nullptr;
   memory::Ledger* ledger = nullptr;
+  std::optional<std::uint32_t> rank{};  // of the process in its MPI job, if its ranks share the ledger
   observe::Collector* sampled = nullptr;
   observe::Collector* exact = nullptr;            // null on a real machine, which has no exact counts
   observe::IntervalCollector* watched = nullptr;  // null unless the strategy observes intervals

@@ -6,10 +6,12 @@
 #include <algorithm>
 
 #include "memory/ledger.hpp"
+#include "strategy/ranks/rank_group.hpp"
 
 namespace terrace::strategy {
 
 machine::Budget Context::own_budget() const {
+  if (ranks && ranks->is_divided()) return ranks->own_budget();
   auto own = budget;
   for (PlaceId place = 0; place < own.size(); ++place)
     if (ledger && place != home()) own[place] = own[place] - std::min(own[place], ledger->held_by_others(place));

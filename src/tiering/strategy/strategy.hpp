@@ -30,6 +30,7 @@ namespace terrace::strategy {
 
 class HintRegistry;
 class Planner;
+class RankGroup;
 
 // The state that a strategy reads. All pointers are borrowed and outlive the strategy.
 struct Context {
@@ -53,11 +54,13 @@ struct Context {
   std::uint32_t learn_iterations = 1;        // min iterations to profile before planning
   std::function<bool()> has_enough_samples;  // to plan this loop; empty: one iteration suffices
   bool measures_baseline = false;  // plans are compared with iterations before them, in which nothing moves
+  RankGroup* ranks = nullptr;      // the ranks of this MPI job on this node; null outside of MPI
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }
   [[nodiscard]] PlaceId home() const { return machine->home(domain); }
-  // Returns the budget less what other processes of the job occupy in the fast places. The home place is not
-  // reduced: it takes what does not fit elsewhere.
+  // Returns this rank's shares of the fast places if the ranks of an MPI job have divided them, else the budget less
+  // what other processes of the job occupy there. The home place is not reduced: it takes what does not fit
+  // elsewhere.
   [[nodiscard]] machine::Budget own_budget() const;
 };
 
@@ -119,6 +122,7 @@ struct PhaseEnded {
   Seconds time;
   Seconds work;          // processor time of the program's main thread
   bool is_late = false;  // the phase ended some time ago; `time` is when the runtime noticed
+  Seconds in_mpi{};      // part of `time` inside of MPI calls
 };
 
 // Trivially copyable, without allocation.

@@ -28,6 +28,7 @@
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbol_names.hpp"
 #include "observe/threads/thread.hpp"
+#include "observe/threads/time_in_mpi.hpp"
 #include "profile/records.hpp"
 #include "runtime/mpi/mpi_loop_finder.hpp"
 #include "runtime/regions/region_phases.hpp"
@@ -85,7 +86,7 @@ struct MpiMonitor::State {
     if (on_first_call) std::exchange(on_first_call, nullptr)();
     auto path = paths.find(call);
     if (!path) return;
-    now = read_monotonic_clock();
+    now = call_begun = read_monotonic_clock();
     if (*path == num_paths) add_path(*path);
     std::optional<runtime::LoopHead> ended_loop;
     if (interpreted.contains(*path)) path = find_python_path(*path, ended_loop);
@@ -105,6 +106,7 @@ struct MpiMonitor::State {
 
   void end(const MpiCall& call) {
     now = read_monotonic_clock();
+    if (call_begun.value > 0) observe::g_time_in_mpi += now - std::exchange(call_begun, {});
     if (regions && ends_phase(call.function_class)) end_in_sequence();
     if (!regions && std::exchange(is_open, false)) finder.on_call_end(now);
   }
@@ -259,6 +261,7 @@ struct MpiMonitor::State {
     if (!boundary.begins_loop.empty() && !regions)
       process.runtime->note("note", std::string(profile::k_phases_from) + k_mpi_calls);
     process.runtime->on_phase_boundary(boundary);
+    if (call_begun.value > 0) call_begun = read_monotonic_clock();  // what a boundary takes is not the call's time
   }
 
   std::string call_name(runtime::CallPath path) {
@@ -314,6 +317,7 @@ struct MpiMonitor::State {
   std::size_t calls_without_loop = 0;
   Seconds now;
   Seconds last_poll;
+  Seconds call_begun;    // the call that has not ended; 0: unknown
   bool is_open = false;  // a call that the finder knows has not ended
   bool can_probe = true;
   std::atomic<bool> is_found{false};

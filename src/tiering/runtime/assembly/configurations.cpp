@@ -212,6 +212,8 @@ BuiltConfiguration build_configuration(const Session& session, const SessionConf
   given.progress = session.progress;
   given.chunks = &parts->chunks;
   given.ledger = &parts->ledger;
+  if (const auto mpi = read_mpi_rank(); mpi && !parts->simulated && !configuration.ledger.empty())
+    given.rank = mpi->rank;
   given.journal = &parts->journal;
   if (source == ProfileSource::hooks) {
     parts->sampled =

@@ -11,6 +11,7 @@
 #include "model/problem.hpp"
 #include "strategy/learning/restored_places.hpp"
 #include "strategy/planner.hpp"
+#include "strategy/ranks/rank_group.hpp"
 #include "strategy/tiering/first_fit.hpp"
 
 namespace terrace::strategy {
@@ -83,6 +84,9 @@ void LearningStrategy::handle(const LoopBegun& event, Requests& requests) {
   payback_.on_loop_begin(event);
   trial_.begin_loop();
   is_undisturbed_ = false;
+  problem_.reset();
+  awaits_division_ = false;
+  if (context_.ranks && !event.by_time) context_.ranks->begin_loop(event.name);
   adopt_at_ = 0;
   is_migrating_ = false;
   steps_.reset();
@@ -97,6 +101,11 @@ void LearningStrategy::handle(const LoopBegun& event, Requests& requests) {
   if (uses_hints() && event.new_hints && !planning_failed_) counted_.place(requests);
 }
 
+void LearningStrategy::handle(const LoopEnded&, Requests&) {
+  is_loop_over_ = true;
+  if (context_.ranks) context_.ranks->end_loop();
+}
+
 void LearningStrategy::handle(const IterationProfiled& event, Requests&) {
   if (!has_enough_samples()) profiled_.clear();  // the latest profile includes the earlier ones
   profiled_.push_back(event.iteration);
@@ -104,6 +113,10 @@ void LearningStrategy::handle(const IterationProfiled& event, Requests&) {
 }
 
 void LearningStrategy::handle(const IterationBegins& event, Requests& requests) {
+  if (context_.ranks) {
+    end_iteration_times();
+    context_.ranks->begin_iteration(event.iteration);
+  }
   // While the plan is suspended, IterationProfiled may not arrive for an iteration to profile again.
   const bool was_learned = is_reprofiling_ || must_profile(iteration_);
   payback_.on_iteration_begin(event.iteration, was_learned);
@@ -112,6 +125,7 @@ void LearningStrategy::handle(const IterationBegins& event, Requests& requests) 
     plan_from_profile(event.loop, requests);
   is_reprofiling_ = false;
   iteration_ = event.iteration;
+  if (context_.ranks) plan_divided(event.iteration, requests);
   if (may_plan() && !first_profiled_ && payback_.may_profile()) first_profiled_ = iteration_;
   if (plan_ && given_) plan_->on_iteration_begin(event, requests);
   if (event.iteration == 0 && plan_ && given_ && planner_) {
@@ -121,6 +135,7 @@ void LearningStrategy::handle(const IterationBegins& event, Requests& requests) 
   detect_change(event.iteration, requests);
   if (is_migrating_ && plan_ && !last_arrival_ && !is_reprofiling_) request_step(event.iteration, requests);
   if (plan_ && !last_arrival_) trial_.on_moves_done();
+  if (context_.ranks && plan_) request_missing(event.iteration, requests);
 }
 
 // Compares iterations under a plan with those before it, and withdraws the plan where it is behind.
@@ -170,10 +185,17 @@ void LearningStrategy::detect_change(std::uint32_t iteration, Requests& requests
     return;
   }
   const auto varied = change_detector_.on_iteration_end();
-  if (!varied) return;
+  const bool others_profile = context_.ranks && context_.ranks->take_profile_request() && plan_ && !given_;
+  if (!varied && !others_profile) return;
   if (!payback_.may_profile() || payback_.iterations() > 1) return change_detector_.start_watching();
   is_reprofiling_ = true;
   profiled_.clear();
+  if (!varied) {
+    why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": another rank does";
+    requests.note("note", why_);
+    return;
+  }
+  if (context_.ranks) context_.ranks->request_profile();
   why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
          std::to_string(varied->phase + 1) + ", \"" + varied->name + "\", took " + microseconds(varied->now) +
          " instead of " + microseconds(varied->usual) + ", " + std::to_string(varied->iterations) +
@@ -206,25 +228,32 @@ void LearningStrategy::plan_from_profile(std::string_view loop, Requests& reques
                       " had no cache miss in an object: the caches hold its data, or it is not instrumented; "
                       "in that case build it with terrace-cc");
     }
-    pending_plans_ = make_pending_plans(*planner_, problem, context_.calibration, *context_.clock, is_reprofiling_,
-                                        payback_.must_pay(), why_);
     if (must_try()) {
-      auto items = model::items_by_chunk(profile, problem);
-      steps_.set_problem(std::move(problem), std::move(items));
-      order_first_moves(requests);
+      steps_.set_problem(problem, model::items_by_chunk(profile, problem));
     }
+    if (context_.ranks) return publish_gains(std::move(problem));
+    make_plans(std::move(problem), is_reprofiling_, requests);
   } catch (const std::exception& error) {
-    profiled_.clear();
-    if (is_reprofiling_) {
-      requests.note("warning",
-                    std::string("no new plan was made, the one before stays in force: ") + error.what());
-      return change_detector_.start_watching();
-    }
-    // A loop without misses may be inside, or before, a loop with misses, which is then profiled.
-    if (!has_no_misses_) planning_failed_ = true;
-    if (!std::exchange(has_warned_, true))
-      requests.note("warning", std::string("no plan was made, data stays where it is: ") + error.what());
+    on_planning_failed(error.what(), is_reprofiling_, requests);
   }
+}
+
+void LearningStrategy::make_plans(model::Problem problem, bool has_plan, Requests& requests) {
+  pending_plans_ = make_pending_plans(*planner_, problem, context_.calibration, *context_.clock, has_plan,
+                                      payback_.must_pay(), why_);
+  if (must_try()) order_first_moves(requests);
+}
+
+void LearningStrategy::on_planning_failed(const std::string& why, bool has_plan, Requests& requests) {
+  profiled_.clear();
+  if (has_plan) {
+    requests.note("warning", "no new plan was made, the one before stays in force: " + why);
+    return change_detector_.start_watching();
+  }
+  // A loop without misses may be inside, or before, a loop with misses, which is then profiled.
+  if (!has_no_misses_) planning_failed_ = true;
+  if (!std::exchange(has_warned_, true))
+    requests.note("warning", "no plan was made, data stays where it is: " + why);
 }
 
 // Returns an executor of a plan made here, with all live objects bound.
@@ -290,6 +319,8 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
     moves = take_step(requests);
   }
   is_migrating_ = in_steps && !steps_.is_done();
+  next_request_ = 0;
+  request_interval_ = 1;
   plan_->request(std::move(moves), at.iteration + 1, requests);
   if (requests.is_idle())
     change_detector_.start_watching();
@@ -310,7 +341,8 @@ void LearningStrategy::postpone() {
 // A given plan with other phases determines only the initial placement. With a planner, the first iteration is
 // then profiled as usual.
 void LearningStrategy::handle(const PhaseBegun& event, Requests& requests) {
-  if (!plan_ || plan_->on_phase_begin(event, last_arrival_.has_value(), requests)) return;
+  const bool full_speed = last_arrival_.has_value() || waits_in_mpi(event.phase);
+  if (!plan_ || plan_->on_phase_begin(event, full_speed, requests)) return;
   if (!std::exchange(has_noted_mismatch_, true))
     requests.note("note",
                   std::string("plan: made of an iteration with other phases; data resides where it says and ") +
@@ -331,8 +363,9 @@ void LearningStrategy::handle(const Progressed& event, Requests& requests) {
 }
 
 void LearningStrategy::handle(const PhaseEnded& event, Requests& requests) {
-  change_detector_.on_phase_end(event.phase, event.name, event.time);
+  change_detector_.on_phase_end(event.phase, event.name, event.time - event.in_mpi);
   if (plan_) plan_->on_phase_end(event, requests);
+  if (context_.ranks) add_phase_time(event);
 }
 
 // Returns whether data may move before the first plan: for planners with an interim planner, unless the iteration

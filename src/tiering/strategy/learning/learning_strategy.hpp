@@ -50,7 +50,7 @@ class LearningStrategy final : public Strategy {
  private:
   void handle(const ObjectAdded& event, Requests& requests);
   void handle(const LoopBegun& event, Requests& requests);
-  void handle(const LoopEnded&, Requests&) { is_loop_over_ = true; }
+  void handle(const LoopEnded&, Requests&);
   void handle(const SegmentProfiled& event, Requests& requests);
   void handle(const IterationProfiled& event, Requests& requests);
   void handle(const IterationBegins& event, Requests& requests);
@@ -73,7 +73,19 @@ class LearningStrategy final : public Strategy {
   [[nodiscard]] std::vector<bool> reached_chunks() const;
   [[nodiscard]] bool places_by_counts() const { return uses_hints() && context_.hints->has_counts(); }
   void plan_from_profile(std::string_view loop, Requests& requests);
+  void make_plans(model::Problem problem, bool has_plan, Requests& requests);
+  void on_planning_failed(const std::string& why, bool has_plan, Requests& requests);
   void detect_change(std::uint32_t iteration, Requests& requests);
+  // learning_ranks.cpp: ranks of an MPI job that divide a node's fast memory.
+  void publish_gains(model::Problem problem);
+  void plan_divided(std::uint32_t iteration, Requests& requests);
+  void request_missing(std::uint32_t iteration, Requests& requests);
+  struct PhaseTimes {
+    Seconds total, in_mpi;
+  };
+  void add_phase_time(const PhaseEnded& event);
+  void end_iteration_times();
+  [[nodiscard]] bool waits_in_mpi(PhaseIndex phase) const;
   void order_first_moves(Requests& requests);
   [[nodiscard]] PlanExecutor make_executor(const Plan& plan, Requests& requests) const;
   [[nodiscard]] double steps_pay_after(PendingPlan& pending, std::span<const ActiveMove> moves,
@@ -129,6 +141,14 @@ class LearningStrategy final : public Strategy {
   std::optional<EarlyMover> early_;
   bool has_moved_early_ = false;  // data moved in the profiled iteration
   std::uint32_t iteration_ = 0;
+  // With ranks: the problem by which fast memory is divided, and planned again when the division changes.
+  std::optional<model::Problem> problem_;
+  bool awaits_division_ = false;
+  std::vector<PhaseTimes> times_;       // by phase, since the loop was profiled
+  std::vector<PhaseTimes> times_now_;   // of this iteration
+  std::uint32_t times_of_ = 0;          // iterations in times_
+  std::uint32_t next_request_ = 0;      // the iteration in which moves that were refused are requested again
+  std::uint32_t request_interval_ = 1;  // iterations
 };
 
 }  // namespace terrace::strategy

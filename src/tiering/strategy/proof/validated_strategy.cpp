@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::uint64_t k_judged =
     2;  // iterations to judge a learned plan, and to confirm that it was undone rightly
-constexpr std::uint64_t k_again = 16;  // iterations until it is judged again
-constexpr double k_small_loss = 0.03;  // of the median
+constexpr std::uint64_t k_again = 16;        // iterations until it is judged again
+constexpr double k_small_loss = 0.03;        // of the median
+constexpr std::uint32_t k_restorations = 3;  // iterations in which other ranks may still move their data
 
 std::string format_percent(double share) {
   const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
@@ -75,6 +76,7 @@ void ValidatedStrategy::begin_loop(const LoopBegun& event) {
   time_ = work_ = {};
   state_ = is_given_ ? State::judging : State::unplaced;
   is_clean_ = true;
+  restorations_left_ = 0;
 }
 
 void ValidatedStrategy::on_event(const StrategyEvent& event, Requests& requests) {
@@ -99,11 +101,79 @@ void ValidatedStrategy::on_event(const StrategyEvent& event, Requests& requests)
   is_learning_ = inner_->wants_profile();
   if (state_ == State::moving && planned_in_ < iteration_ && requests.is_idle()) state_ = State::judging;
   is_clean_ = state_ == State::judging || requests.is_idle();
+  if (!context_.ranks) return;
+  if (restorations_left_ > 0) complete_restoring(requests);
+  publish_status();
+}
+
+PlanStatus ValidatedStrategy::status() const {
+  if (is_over_) return PlanStatus::undone;
+  switch (state_) {
+    case State::unplaced:
+      return PlanStatus::unplaced;
+    case State::moving:
+    case State::judging:
+      return PlanStatus::judged;
+    case State::suspended:
+    case State::undone:
+      return PlanStatus::suspended;
+    case State::settled:
+      break;
+  }
+  return PlanStatus::kept;
+}
+
+void ValidatedStrategy::publish_status() {
+  context_.ranks->set_status(in_loop_ && is_judged_ ? status() : PlanStatus::unplaced);
+}
+
+// Ranks suspend their plans one after the other, within an iteration. Data returns to memory that another rank's
+// plan occupies until then.
+void ValidatedStrategy::complete_restoring(Requests& requests) {
+  --restorations_left_;
+  auto places = is_given_ ? first_fit_all(context_) : places_before_plan_;
+  places.resize(context_.chunks->size(), k_no_place);
+  if (places != places_now()) is_clean_ = false;
+  move_to(places, requests);
+  requests.wait_for_all();
+}
+
+bool ValidatedStrategy::follow_leader(Requests& requests) {
+  if (!context_.ranks) return false;
+  const auto leader = context_.ranks->leader_status();
+  if (!leader) return false;
+  const bool in_force = state_ == State::judging || state_ == State::settled || state_ == State::moving;
+  switch (*leader) {
+    case PlanStatus::unplaced:
+      return false;
+    case PlanStatus::judged:
+      break;
+    case PlanStatus::kept:
+      if (state_ == State::judging) state_ = State::settled;
+      if (state_ != State::suspended && state_ != State::undone) break;
+      was_reinstated_ = was_reinstated_ || state_ == State::undone;
+      evidence_.without = state_ == State::undone ? after_ : before_;
+      reinstate_plan(requests);
+      break;
+    case PlanStatus::suspended:
+      if (in_force) suspend(is_given_ ? State::suspended : State::undone, requests);
+      break;
+    case PlanStatus::undone:
+      if (in_force) suspend(is_given_ ? State::suspended : State::undone, requests);
+      if (state_ == State::unplaced) break;
+      is_over_ = true;
+      requests.note("warning",
+                    "the plan is undone together with those of the other ranks; data stays where it is");
+      break;
+  }
+  return true;
 }
 
 // Counts the iteration for the placement that was in force when it began, if no move was pending then.
 void ValidatedStrategy::on_iteration_end(Requests& requests) {
   if (!is_judged_ || is_over_ || std::exchange(is_late_, false)) return;
+  const bool follows = follow_leader(requests);
+  if (is_over_) return;
   switch (state_) {
     case State::unplaced:
       // The first iteration is no baseline: it populates pages and caches.
@@ -114,7 +184,8 @@ void ValidatedStrategy::on_iteration_end(Requests& requests) {
     case State::settled:
       count_under_plan();
       // Detects a small loss over many iterations; in two of them it is noise.
-      if (is_given_ || was_reinstated_ || !has_moved_ || before_.count() == 0 || placed_.count() % k_again != 0)
+      if (follows || is_given_ || was_reinstated_ || !has_moved_ || before_.count() == 0 ||
+          placed_.count() % k_again != 0)
         break;
       if (placed_.median() <= (1 + k_small_loss) * before_.median()) break;
       suspend(State::undone, requests);
@@ -122,12 +193,12 @@ void ValidatedStrategy::on_iteration_end(Requests& requests) {
     case State::judging:
       if (iteration_ == 0) break;
       count_under_plan();
-      judge(requests);
+      if (!follows) judge(requests);
       break;
     case State::suspended:
       if (!is_clean_) break;
       before_.add(time_, work_);
-      if (!before_.is_enough()) break;
+      if (follows || !before_.is_enough()) break;
       evidence_.without = before_;
       if (takes_longer(before_, evidence_.with)) {
         undo_plan(requests);
@@ -138,7 +209,7 @@ void ValidatedStrategy::on_iteration_end(Requests& requests) {
     case State::undone:
       if (!is_clean_) break;
       after_.add(time_, work_);
-      if (!after_.is_enough() || after_.count() < k_judged) break;
+      if (follows || !after_.is_enough() || after_.count() < k_judged) break;
       evidence_.without = after_;
       if (takes_longer(after_, evidence_.with) ||
           (placed_.count() >= k_again && evidence_.with.median() > (1 + k_small_loss) * after_.median())) {
@@ -190,7 +261,9 @@ void ValidatedStrategy::set_evidence(const IterationTimes& without, const Iterat
 // Suspends the plan, to measure iterations without it.
 void ValidatedStrategy::suspend(State state, Requests& requests) {
   set_evidence({}, placed_.last(Evidence::k_max));
+  if (context_.ranks) context_.ranks->release_shares();
   restore_unplaced(requests);
+  if (context_.ranks) restorations_left_ = k_restorations;
   state_ = state;
 }
 
@@ -234,6 +307,8 @@ void ValidatedStrategy::reinstate_plan(Requests& requests) {
   auto places = places_under_plan_;
   places.resize(context_.chunks->size(), k_no_place);
   state_ = State::settled;
+  restorations_left_ = 0;
+  if (context_.ranks) context_.ranks->restore_shares();
   evidence_left_ = evidence_.with.count();
   move_to(places, requests);
   requests.wait_for_all();

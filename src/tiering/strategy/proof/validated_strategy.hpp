@@ -21,6 +21,9 @@
 //
 // Loops whose iterations are time intervals are not judged, since their time is fixed.
 //
+// Ranks of an MPI job wait for each other, so that their iterations take equally long, and all of them undo their
+// plans or none: one rank judges, and the others follow it (ranks/rank_group.hpp).
+//
 // Not thread-safe.
 #pragma once
 
@@ -30,6 +33,7 @@
 
 #include "strategy/proof/judge.hpp"
 #include "strategy/proof/suppressed_requests.hpp"
+#include "strategy/ranks/rank_group.hpp"
 #include "strategy/strategy.hpp"
 
 namespace terrace::strategy {
@@ -68,6 +72,12 @@ class ValidatedStrategy final : public Strategy {
     return is_judged_ && !is_given_ && state_ == State::unplaced && !before_.is_enough();
   }
   void begin_loop(const LoopBegun& event);
+  // Returns whether another rank judges instead of this one; acts as that rank did.
+  [[nodiscard]] bool follow_leader(Requests& requests);
+  [[nodiscard]] PlanStatus status() const;
+  void publish_status();
+  // Moves what other ranks left no memory for so far.
+  void complete_restoring(Requests& requests);
   void on_iteration_end(Requests& requests);
   void judge(Requests& requests);
   void count_under_plan();
@@ -106,6 +116,7 @@ class ValidatedStrategy final : public Strategy {
   PredictedTimes predicted_of_evidence_;
   std::vector<PlaceId> places_before_plan_;  // by chunk, when a learned plan was adopted
   std::vector<PlaceId> places_under_plan_;   // by chunk, when it was suspended
+  std::uint32_t restorations_left_ = 0;      // attempts to move what other ranks left no memory for
 };
 
 }  // namespace terrace::strategy

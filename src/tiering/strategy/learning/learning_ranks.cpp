@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans within a rank's share of its node's fast memory, and plans again when the ranks divide it anew: the part of
+// LearningStrategy for MPI jobs. See learning_strategy.hpp and ranks/rank_group.hpp.
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "strategy/following/pending_placement.hpp"
+#include "strategy/learning/learning_strategy.hpp"
+#include "strategy/ranks/rank_group.hpp"
+
+namespace terrace::strategy {
+
+namespace {
+
+constexpr double k_mostly = 0.5;                      // of a phase's time, inside of MPI calls
+constexpr std::uint32_t k_max_request_interval = 64;  // iterations
+
+}  // namespace
+
+// Publishes what this rank gains from fast memory. The plan waits for the other ranks' gains, and so at most for
+// RankGroup::k_min_wait or as long as profiling took; the program runs meanwhile.
+void LearningStrategy::publish_gains(model::Problem problem) {
+  std::vector<Seconds> in_mpi;
+  for (const auto& phase : times_) in_mpi.push_back(phase.in_mpi / static_cast<double>(times_of_));
+  std::vector<GainCurve> curves;
+  for (const auto place : context_.ranks->divided_places()) curves.push_back(gain_curve(problem, place, in_mpi));
+  context_.ranks->publish_gains(std::move(curves));
+  problem_ = std::move(problem);
+  awaits_division_ = true;
+}
+
+// Divides fast memory once the other ranks' gains are known, or when they have changed, and plans for this rank's
+// share.
+void LearningStrategy::plan_divided(std::uint32_t iteration, Requests& requests) {
+  if (!problem_) return;
+  const bool has_plan = plan_.has_value();
+  if (awaits_division_) {
+    if (context_.ranks->must_wait_for_gains()) return;
+  } else {
+    if (is_reprofiling_ || !context_.ranks->is_division_outdated()) return;
+    why_ = "planned again in iteration " + std::to_string(iteration + 1) + ": the ranks' demands changed";
+  }
+  awaits_division_ = false;
+  context_.ranks->divide();
+  requests.note("note", context_.ranks->describe_division());
+  auto problem = *problem_;
+  const auto budget = context_.own_budget();
+  for (std::size_t place = 0; place < problem.places.size() && place < budget.size(); ++place)
+    problem.places[place].budget = std::min(problem_->places[place].budget, budget[place]);
+  try {
+    make_plans(std::move(problem), has_plan, requests);
+  } catch (const std::exception& error) {
+    on_planning_failed(error.what(), has_plan, requests);
+  }
+}
+
+// Requests moves of the plan in force that were refused because other ranks had not moved their data out yet.
+void LearningStrategy::request_missing(std::uint32_t iteration, Requests& requests) {
+  if (iteration < next_request_ || is_reprofiling_ || is_migrating_ || !requests.is_idle()) return;
+  auto moves = plan_->moves_to_placement(requests, 0);
+  PendingCapacity room(context_, {});
+  std::erase_if(moves, [&](const ActiveMove& move) { return !room.move(move.chunk, move.planned.to); });
+  if (moves.empty()) {
+    request_interval_ = std::min(2 * request_interval_, k_max_request_interval);
+  } else {
+    request_interval_ = 1;
+    plan_->request(std::move(moves), iteration + 1, requests);
+  }
+  next_request_ = iteration + request_interval_;
+}
+
+void LearningStrategy::add_phase_time(const PhaseEnded& event) {
+  if (times_now_.size() <= event.phase) times_now_.resize(event.phase + 1);
+  times_now_[event.phase] = {event.time, event.in_mpi};
+}
+
+// Adds the iteration's times to those of the iterations before it. Where its phases are others, it begins anew.
+void LearningStrategy::end_iteration_times() {
+  if (times_.size() != times_now_.size()) {
+    times_.assign(times_now_.size(), {});
+    times_of_ = 0;
+  }
+  for (std::size_t phase = 0; phase < times_.size(); ++phase) {
+    times_[phase].total += times_now_[phase].total;
+    times_[phase].in_mpi += times_now_[phase].in_mpi;
+  }
+  times_now_.clear();
+  ++times_of_;
+}
+
+// Returns whether the rank mostly waits for other ranks in this phase: moves do not slow it down then.
+bool LearningStrategy::waits_in_mpi(PhaseIndex phase) const {
+  return phase < times_.size() && times_[phase].in_mpi > k_mostly * times_[phase].total;
+}
+
+}  // namespace terrace::strategy

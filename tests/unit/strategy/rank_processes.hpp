@@ -1,0 +1,92 @@
+// Test fixture: ranks of an MPI job as processes that share a ledger, and meet at barriers.
+#pragma once
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <functional>
+#include <new>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "memory/ledger.hpp"
+#include "strategy/ranks/rank_group.hpp"
+#include "two_places.hpp"
+
+namespace terrace::strategy {
+
+inline constexpr std::uint64_t k_unit = 1 << 20;
+inline const machine::Budget k_budget{Bytes{16 * k_unit}, Bytes{1 << 30}};
+
+class SteppedClock final : public Clock {
+ public:
+  Seconds now() override { return time; }
+  void charge(Seconds) override {}
+  Seconds time{1};
+};
+
+// Memory that all processes of a test share.
+struct SharedByRanks {
+  explicit SharedByRanks(std::uint32_t number_of_ranks) : num_ranks(number_of_ranks) {
+    void* const map = ::mmap(nullptr, sizeof(Content), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    content = new (map) Content{};
+    pthread_barrierattr_t attributes;
+    pthread_barrierattr_init(&attributes);
+    pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&content->all, &attributes, num_ranks);
+    pthread_barrier_init(&content->three, &attributes, num_ranks - 1);
+  }
+  ~SharedByRanks() { ::munmap(content, sizeof(Content)); }
+  SharedByRanks(const SharedByRanks&) = delete;
+  SharedByRanks& operator=(const SharedByRanks&) = delete;
+  struct Content {
+    memory::LedgerPage page;
+    pthread_barrier_t all, three;
+    std::array<std::uint64_t, 4> shares;
+    std::array<int, 4> answers;
+  };
+  std::uint32_t num_ranks;
+  Content* content;
+};
+
+struct RankProcess {
+  RankProcess(SharedByRanks& shared, std::uint32_t number)
+      : content(*shared.content),
+        ledger(content.page, k_budget),
+        group({&ledger, &clock, {k_fast}, k_budget, number}),
+        rank(number) {}
+  void meet() { pthread_barrier_wait(&content.all); }
+  void iterate(std::uint32_t iteration) {
+    clock.time += Seconds{0.01};
+    group.begin_iteration(iteration);
+  }
+  SharedByRanks::Content& content;
+  SteppedClock clock;
+  memory::Ledger ledger;
+  RankGroup group;
+  std::uint32_t rank;
+};
+
+// Runs the body in a process for each rank; returns their exit statuses.
+inline std::vector<int> run_ranks(SharedByRanks& shared, const std::function<void(RankProcess&)>& body) {
+  std::vector<pid_t> processes(shared.num_ranks);
+  for (std::uint32_t number = 0; number < shared.num_ranks; ++number) {
+    processes[number] = ::fork();
+    if (processes[number] != 0) continue;
+    ::alarm(20);  // a process that failed leaves the others at a barrier
+    RankProcess rank(shared, number);
+    rank.meet();
+    body(rank);
+    ::_exit(0);
+  }
+  std::vector<int> statuses(shared.num_ranks);
+  for (std::size_t number = 0; number < statuses.size(); ++number)
+    ::waitpid(processes[number], &statuses[number], 0);
+  return statuses;
+}
+
+}  // namespace terrace::strategy

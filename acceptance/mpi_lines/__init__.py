@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Criteria of `acceptance/mpi`: iterations of plain MPI programs, their output, and what Terrace costs them."""
+"""Criteria of `acceptance/mpi`: iterations of plain MPI programs, their output, the division of a node's
+fast memory among ranks, and what Terrace costs them."""
 
-ORDER = ("iterations", "cost")
+ORDER = ("iterations", "node_memory", "cost")
 OPTIONS = {"--pairs": {"type": int, "default": 20, "help": "pairs of runs whose processor times are compared"}}

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares where the kernel has the pages of four ranks that share a node's fast memory with their journals and
+their shares, in a guest with four nodes. Criteria of acceptance/mpi.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness import ROOT, TERRACE, Criterion, Measured, Unavailable
+
+sys.path.insert(0, str(ROOT / "tests" / "guest_bed"))
+import vm
+
+# Two sockets with ordinary and fast memory each; the ranks are on the first one.
+NODES = (
+    "768M:cpu=4:100ns/180ns:8192/4096:dist=10/21/13/23,512M:cpu=4:180ns/100ns:4096/8192:dist=21/10/23/13,"
+    "96M:near=0:60ns/210ns:32768/3000:dist=13/23/10/23,128M:near=1:210ns/60ns:3000/32768:dist=23/13/23/10"
+)
+FAST_NODE = 2
+BUDGET = 24 << 20
+RANKS = 4
+ITERATIONS = 150
+PAGE = 4096
+MARGIN = 0.05  # s, between the journal's clock and the program's
+SOURCE = ROOT / "tests" / "support" / "uneven_ranks.c"
+
+
+@dataclass
+class Sample:
+    """The kernel's account of a rank's arrays at the end of a sweep. Times in s of CLOCK_MONOTONIC."""
+
+    begin: float
+    end: float
+    runs: list[tuple[int, int, int]]  # first address, one past the last, node
+
+    def nodes(self, low: int, high: int) -> Counter[int]:
+        """Returns the pages of [low, high), by node."""
+        found: Counter[int] = Counter()
+        for first, last, node in self.runs[max(bisect_right(self.runs, (low, 0, 0)) - 1, 0) :]:
+            if first >= high:
+                break
+            found[node] += max((min(last, high) - max(first, low)) // PAGE, 0)
+        return +found
+
+    def fast_bytes(self) -> int:
+        return sum(last - first for first, last, node in self.runs if node == FAST_NODE)
+
+
+@dataclass
+class Report:
+    """What a rank wrote."""
+
+    monotonic: float
+    real: float
+    samples: list[Sample] = field(default_factory=list)
+    killed: float | None = None
+
+
+def read_report(path: Path) -> Report:
+    """Reads the output of uneven_ranks.c."""
+    report = Report(0, 0)
+    runs: list[tuple[int, int, int]] = []
+    for line in path.read_text().splitlines():
+        word, *rest = line.split()
+        if word == "clock":
+            report.monotonic, report.real = int(rest[0]) * 1e-9, int(rest[1]) * 1e-9
+        elif word == "pages":
+            first = int(rest[0], 16)
+            runs.append((first, first + int(rest[1], 16) * PAGE, int(rest[2])))
+        elif word == "phase":
+            report.samples.append(Sample(int(rest[2]) * 1e-9, int(rest[3]) * 1e-9, sorted(runs)))
+            runs = []
+        elif word == "killed":
+            report.killed = int(rest[0]) * 1e-9
+    return report
+
+
+@dataclass
+class Rank:
+    """The profile of a rank. Times in s of CLOCK_MONOTONIC."""
+
+    chunks: list[tuple[int, int, int]]  # object, first address, one past the last
+    born: dict[tuple[int, int], int]  # node at first, by object and chunk
+    moves: dict[tuple[int, int], list[tuple[float, float, int, int]]]  # begun, done, from, to
+    notes: list[tuple[float, str]]
+
+    def allowed(self, one: int, chunk: int, sample: Sample) -> set[int]:
+        """Returns the nodes on which the chunk's pages may have been during the sample."""
+        node, nodes = self.born[one, chunk], set()
+        for begun, done, source, target in self.moves.get((one, chunk), []):
+            if done + MARGIN < sample.begin:
+                node = target
+            elif begun - MARGIN < sample.end:
+                nodes |= {source, target}
+        return nodes | {node}
+
+
+def read_rank(profile: Path, rank: int, report: Report) -> Rank | None:
+    """Reads a rank's run; nothing if the profile has none."""
+    with sqlite3.connect(profile) as database:
+        run = database.execute(
+            "SELECT run.id, started_unix_ns, machine FROM run WHERE rank = ? ORDER BY "
+            "(SELECT count(*) FROM phase_instance WHERE run = run.id) DESC",
+            (rank,),
+        ).fetchone()
+        if run is None:
+            return None
+        zero = run[1] * 1e-9 - report.real + report.monotonic
+        node = dict(database.execute("SELECT id, numa_node FROM place WHERE machine = ?", (run[2],)))
+        found = Rank([], {}, {}, [])
+        objects = database.execute(
+            "SELECT id, address, size, chunk_size, chunks FROM object "
+            "WHERE run = ? AND name LIKE '%uneven_ranks.c%'",
+            (run[0],),
+        ).fetchall()
+        for one, address, size, chunk_size, chunks in objects:
+            for chunk in range(chunks):
+                low = address + chunk * chunk_size
+                found.chunks.append((one, low, min(low + chunk_size, address + size)))
+        for one, first, chunks, place in database.execute(
+            "SELECT object, first, chunks, place FROM object_place WHERE run = ?", (run[0],)
+        ):
+            for chunk in range(first, first + chunks):
+                found.born[one, chunk] = node.get(place, -1)
+        for one, first, chunks, source, target, begun, done in database.execute(
+            "SELECT object, first, chunks, source, target, begun, done FROM move WHERE run = ? AND NOT refused "
+            "ORDER BY done, id",
+            (run[0],),
+        ):
+            for chunk in range(first, first + chunks):
+                moves = found.moves.setdefault((one, chunk), [])
+                moves.append((begun + zero, done + zero, node[source], node[target]))
+        for at, text in database.execute("SELECT at, text FROM note WHERE run = ? AND at IS NOT NULL", (run[0],)):
+            found.notes.append((at + zero, text))
+        return found
+
+
+def _check_rank(number: int, report: Report, rank: Rank) -> tuple[int, list[str]]:
+    """Returns how many chunks were compared with their journal, and what differed."""
+    compared, problems = 0, []
+    index: Counter[int] = Counter()
+    chunks = []
+    for one, low, high in rank.chunks:
+        chunks.append((one, index[one], low, high))
+        index[one] += 1
+    for at, sample in enumerate(report.samples):
+        for one, chunk, low, high in chunks:
+            nodes = sample.nodes(low, high)
+            allowed = rank.allowed(one, chunk, sample)
+            compared += 1
+            if not set(nodes) <= allowed:
+                problems.append(f"rank {number}, sample {at}: chunk {chunk} is on {dict(nodes)}, not {allowed}")
+    return compared, problems
+
+
+def _shares(rank: Rank) -> list[tuple[float, int, int]]:
+    """Returns the rank's divisions: when, among how many, and its share in MiB."""
+    found = []
+    for at, text in rank.notes:
+        if words := re.search(r"divided among (\d+) rank.* gets (\d+) MiB", text):
+            found.append((at, int(words[1]), int(words[2])))
+    return found
+
+
+def _largest_sum(reports: list[Report]) -> int:
+    """Returns the largest sum of the ranks' bytes on the fast node, each by its last account."""
+    events = sorted(
+        (sample.end, rank, sample.fast_bytes()) for rank, one in enumerate(reports) for sample in one.samples
+    )
+    now = [0] * len(reports)
+    largest = 0
+    for _, rank, size in events:
+        now[rank] = size
+        largest = max(largest, sum(now))
+    return largest
+
+
+def shared_node() -> Measured:
+    """Runs the ranks in the guest and compares the kernel's account with their journals and shares."""
+    if not shutil.which("mpicc.openmpi"):
+        raise Unavailable("no Open MPI: apt-get install libopenmpi-dev openmpi-bin")
+    if lacks := vm.missing():
+        raise Unavailable("no guest, for want of " + "; ".join(lacks))
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        program = folder / "uneven_ranks"
+        subprocess.run(["mpicc.openmpi", "-g", "-O1", SOURCE, "-o", program], check=True)
+        script = Path(__file__).with_name("node_memory_guest.sh")
+        words = [str(script), str(program), str(TERRACE), f"{BUDGET >> 20}MiB", str(ITERATIONS)]
+        out = folder / "out"
+        out.mkdir()
+        status, text = vm.run(words, vm.parse_nodes(NODES), cwd=folder, out=out, timeout=2400)
+        if status != 0:
+            raise RuntimeError(f"the guest's jobs failed: {text[-500:]}")
+        problems: list[str] = []
+        whole = [read_report(out / f"whole.{number}") for number in range(RANKS)]
+        ranks = [read_rank(out / "whole.terrace", number, whole[number]) for number in range(RANKS)]
+        compared = 0
+        for number, rank in enumerate(ranks):
+            if rank is None:
+                problems.append(f"rank {number} has no run in the profile")
+                continue
+            count, found = _check_rank(number, whole[number], rank)
+            compared += count
+            problems += found[:3]
+            if not _shares(rank):
+                problems.append(f"rank {number} got no share")
+        final = [_shares(rank)[-1][2] for rank in ranks if rank and _shares(rank)]
+        if sum(final) > BUDGET >> 20:
+            problems.append(f"the shares {final} MiB exceed the budget")
+        largest = _largest_sum(whole)
+        if largest > BUDGET:
+            problems.append(f"the ranks had {largest >> 10} KiB on the fast node at a time")
+        killed = [read_report(out / f"killed.{number}") for number in range(RANKS)]
+        died = killed[2].killed
+        waits = []
+        for number in (0, 1, 3):
+            rank = read_rank(out / "killed.terrace", number, killed[number])
+            again = [at for at, members, _ in _shares(rank) if died and members == 3 and at > died] if rank else []
+            if again and died:
+                waits.append(again[0] - died)
+            else:
+                problems.append(f"rank {number} did not divide again after rank 2 was killed")
+        if waits and max(waits) > 1:
+            problems.append(f"the memory of a killed rank was divided again after {max(waits):.2f} s")
+        text = (
+            f"{compared} chunks at the ends of {sum(len(one.samples) for one in whole)} sweeps compared, shares "
+            f"{final} of {BUDGET >> 20} MiB, at most {largest / (1 << 20):.1f} MiB on the fast node at a time; "
+            f"memory of a killed rank divided again after {', '.join(f'{wait:.2f}' for wait in sorted(waits))} s"
+        )
+        return Measured("; ".join([text, *problems[:5]]), not problems)
+
+
+CRITERIA = [
+    Criterion(
+        "ranks share a node's fast memory",
+        "4 ranks in a four-node guest: pages lie as the journals say, never more than the budget, a killed rank's "
+        "memory goes to the others within 1 s",
+        shared_node,
+    )
+]

@@ -2,5 +2,8 @@
 """Criteria of `acceptance/mpi`: iterations of plain MPI programs, their output, the division of a node's
 fast memory among ranks, and what Terrace costs them."""
 
-ORDER = ("iterations", "node_memory", "cost")
-OPTIONS = {"--pairs": {"type": int, "default": 20, "help": "pairs of runs whose processor times are compared"}}
+ORDER = ("iterations", "programs", "suites", "node_memory", "cost")
+OPTIONS = {
+    "--prefixes": {"default": "", "metavar": "FOLDERS", "help": "further MPI installations, separated by ':'"},
+    "--pairs": {"type": int, "default": 20, "help": "pairs of runs whose processor times are compared"},
+}

@@ -95,12 +95,40 @@ void RegionSpace::drop_shared_huge_pages(std::uint64_t offset, std::uint64_t siz
 void RegionSpace::release_pages(std::uint64_t offset, std::uint64_t size) {
   if (madvise(pointer(base_ + offset), size, MADV_DONTNEED) != 0)  // locked memory refuses
     map(pointer(base_ + offset), size, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_NORESERVE);
-  in_use_ -= size;
   try {
     free_.release(offset, size);
   } catch (const std::bad_alloc&) {
     // No memory for the record: the range leaks.
   }
+}
+
+void RegionSpace::release_block(std::uint64_t offset, std::uint64_t size) {
+  if (is_retired_) {
+    syscall(SYS_munmap, base_ + offset, size);
+    return;
+  }
+  release_pages(offset, size);
+  drop_shared_huge_pages(offset, size);
+}
+
+// Releases the blocks retained longest, until at most so many bytes and blocks are left.
+void RegionSpace::release_retained(std::uint64_t max_bytes, std::size_t max_blocks) {
+  auto end = retained_.begin();
+  for (; end != retained_.end(); ++end) {
+    const auto left = static_cast<std::size_t>(retained_.end() - end);
+    if (retained_bytes_ <= max_bytes && left <= max_blocks) break;
+    retained_bytes_ -= end->size;
+    release_block(end->address, end->size);
+  }
+  retained_.erase(retained_.begin(), end);
+}
+
+// Takes free space, for which retained blocks give way.
+std::optional<std::uint64_t> RegionSpace::find_space(std::uint64_t length, std::uint64_t boundary) {
+  auto found = free_.allocate(length, boundary, base_);
+  if (found || retained_.empty()) return found;
+  release_retained(0, 0);
+  return free_.allocate(length, boundary, base_);
 }
 
 void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -110,7 +138,7 @@ void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
   const std::lock_guard guard(mutex_);
   if (is_retired_) return nullptr;
   try {
-    const auto found = free_.allocate(length, boundary, base_);
+    const auto found = find_space(length, boundary);
     if (!found) return nullptr;
     const auto start = *found;
     drop_pages(start, length);
@@ -132,14 +160,49 @@ std::size_t RegionSpace::release(void* address) noexcept {
   if (block == blocks_.end()) return 0;
   const auto [start, length] = *block;
   blocks_.erase(block);
-  if (is_retired_) {
-    in_use_ -= length;
-    syscall(SYS_munmap, base_ + start, length);
+  in_use_ -= length;
+  release_block(start, length);
+  return length;
+}
+
+std::size_t RegionSpace::retain(void* address) noexcept {
+  const std::lock_guard guard(mutex_);
+  const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
+  if (block == blocks_.end()) return 0;
+  const auto [start, length] = *block;
+  blocks_.erase(block);
+  in_use_ -= length;
+  if (is_retired_ || length > k_max_retained_block) {
+    release_block(start, length);
     return length;
   }
-  release_pages(start, length);
-  drop_shared_huge_pages(start, length);
+  try {
+    retained_.push_back({start, length});
+    retained_bytes_ += length;
+    release_retained(k_max_retained, k_max_retained_blocks);
+  } catch (const std::bad_alloc&) {
+    release_block(start, length);
+  }
   return length;
+}
+
+void* RegionSpace::reuse(std::size_t size, std::size_t alignment) noexcept {
+  if (size > k_max_retained_block) return nullptr;
+  const auto length = align_up(std::max<std::uint64_t>(size, 1), granule_);
+  const std::lock_guard guard(mutex_);
+  const auto fits = [&](const Block& one) { return one.size == length && (base_ + one.address) % alignment == 0; };
+  const auto found = std::find_if(retained_.rbegin(), retained_.rend(), fits);
+  if (found == retained_.rend()) return nullptr;
+  const auto start = found->address;
+  try {
+    blocks_.emplace(start, length);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+  retained_.erase(std::prev(found.base()));
+  retained_bytes_ -= length;
+  in_use_ += length;
+  return pointer(base_ + start);
 }
 
 void RegionSpace::release_part(std::uint64_t address, std::uint64_t size) noexcept {
@@ -169,6 +232,7 @@ void RegionSpace::release_part(std::uint64_t address, std::uint64_t size) noexce
     } else {
       block = blocks_.erase(block);
     }
+    in_use_ -= to - from;
     release_pages(from, to - from);
   }
 }
@@ -179,6 +243,7 @@ bool RegionSpace::allocate_at(std::uint64_t address, std::uint64_t size) noexcep
   const std::lock_guard guard(mutex_);
   if (is_retired_) return false;
   try {
+    release_retained(0, 0);
     if (!free_.allocate_at(start, size)) return false;
     if (!make_accessible(start + size)) {
       free_.release(start, size);
@@ -200,6 +265,7 @@ bool RegionSpace::resize(void* address, std::size_t size) noexcept {
   if (block == blocks_.end() || is_retired_) return false;
   const auto [start, length] = *block;
   if (new_length < length) {
+    in_use_ -= length - new_length;
     release_pages(start + new_length, length - new_length);
   } else if (new_length > length) {
     try {
@@ -227,6 +293,7 @@ void RegionSpace::unmap_above(std::uint64_t end) {
 
 void RegionSpace::retire() noexcept {
   const std::lock_guard guard(mutex_);
+  release_retained(0, 0);
   if (std::exchange(is_retired_, true) || mapped_size_ == 0) return;
   std::uint64_t free = 0;
   for (const auto& [start, length] : blocks_) {

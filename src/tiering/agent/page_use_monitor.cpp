@@ -97,9 +97,12 @@ runtime::ProfileSource choose_observation(runtime::Session& session) {
 }
 
 struct PageUseMonitor::State {
-  State(observe::WatchedPagesCollector& of, std::mutex& programs, Clock& runs,
-        const std::vector<observe::PerfEvent>& given)
-      : collector(of), mutex(programs), clock(runs), events(given) {}
+  State(observe::WatchedPagesCollector& of, std::mutex& programs, Clock& runs, const runtime::Session& session)
+      : collector(of),
+        mutex(programs),
+        clock(runs),
+        events(session.events),
+        purpose(runtime::watch_purpose(session)) {}
 
   void run() noexcept {
     try {
@@ -114,9 +117,14 @@ struct PageUseMonitor::State {
 
   // Takes windows and ends intervals until the monitor ends.
   void watch_program() {
+    if (!wait_for_need()) return;
     begin_watch();
     last_window = now();
     while (watch && thread.sleep(pause())) {
+      if (is_unneeded()) {
+        if (!wait_for_need()) break;
+        continue;
+      }
       if (has_objects && pause() > k_soon) continue;  // the program has grown, so the next window is later
       if (const auto window = take_window()) {
         const std::lock_guard lock(mutex);
@@ -128,6 +136,24 @@ struct PageUseMonitor::State {
       end_interval();
     }
     note_lost_samples();
+  }
+
+  // Returns whether windows serve nothing at present, because another source has the phases of a followed plan.
+  [[nodiscard]] bool is_unneeded() const {
+    return purpose == runtime::WatchPurpose::other_phases && has_loop && has_loop();
+  }
+  // Waits until the other source has had no loop for a while. Returns false at the end.
+  bool wait_for_need() {
+    if (purpose != runtime::WatchPurpose::other_phases) return true;
+    phases = {};
+    for (double since = now(); now() - since < k_patience.value;) {
+      if (!thread.sleep(k_patience.value / 5)) return false;
+      if (is_unneeded()) since = now();
+    }
+    interval = {};
+    interval_begun = last_window = now();
+    windows = 0;
+    return true;
   }
 
   static constexpr double k_idle = 0.05;  // seconds between checks without objects
@@ -242,6 +268,7 @@ struct PageUseMonitor::State {
   std::mutex& mutex;
   Clock& clock;
   const std::vector<observe::PerfEvent>& events;
+  runtime::WatchPurpose purpose;
   std::unique_ptr<observe::PageWatch> watch;
   const observe::SampledUse* sampled = nullptr;  // `watch`, if it uses samples
   VmaSplitter apart;
@@ -258,8 +285,8 @@ struct PageUseMonitor::State {
 };
 
 PageUseMonitor::PageUseMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
-                               const std::vector<observe::PerfEvent>& events)
-    : state_(std::make_unique<State>(collector, mutex, clock, events)) {}
+                               const runtime::Session& session)
+    : state_(std::make_unique<State>(collector, mutex, clock, session)) {}
 PageUseMonitor::~PageUseMonitor() { end(); }
 
 void PageUseMonitor::report_to(runtime::Runtime& runtime) noexcept { state_->runtime = &runtime; }
@@ -267,7 +294,8 @@ void PageUseMonitor::report_to(runtime::Runtime& runtime) noexcept { state_->run
 void PageUseMonitor::yield_to(std::function<bool()> has_loop) { state_->has_loop = std::move(has_loop); }
 
 void PageUseMonitor::begin() noexcept {
-  state_->thread.begin("terrace/watch", [state = state_.get()] { state->run(); });
+  if (state_->purpose == runtime::WatchPurpose::nothing) return;
+  state_->thread.begin("terrace/pages", [state = state_.get()] { state->run(); });
 }
 
 void PageUseMonitor::end() noexcept { state_->thread.end(); }

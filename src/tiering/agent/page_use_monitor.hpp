@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <vector>
 
 #include "core/clock.hpp"
 #include "core/units.hpp"
@@ -16,7 +15,6 @@
 
 namespace terrace::observe {
 class PageWatch;
-struct PerfEvent;
 class WatchedPagesCollector;
 }  // namespace terrace::observe
 
@@ -39,10 +37,13 @@ class PageUseMonitor {
   static constexpr std::uint32_t k_windows = 8;
   static constexpr Seconds k_min_interval{0.5};
 
-  // Borrows all arguments. `mutex` guards the collector. `clock` is the run's. `events` sample memory accesses,
-  // if the machine has such events.
+  // Time without a loop of calls or functions until intervals serve a plan whose phases come from such a loop.
+  static constexpr Seconds k_patience{5};
+
+  // Borrows all arguments. `mutex` guards the collector. `clock` is the run's. The session's events sample memory
+  // accesses, if the machine has such events.
   PageUseMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
-                 const std::vector<observe::PerfEvent>& events);
+                 const runtime::Session& session);
   ~PageUseMonitor();
   PageUseMonitor(const PageUseMonitor&) = delete;
   PageUseMonitor& operator=(const PageUseMonitor&) = delete;
@@ -51,7 +52,8 @@ class PageUseMonitor {
   void report_to(runtime::Runtime& runtime) noexcept;
   // Suspends intervals while `has_loop` returns true. Called before begin().
   void yield_to(std::function<bool()> has_loop);
-  // Starts the thread. Called once, by the allocating thread, when there is enough data to monitor.
+  // Starts the thread, if watched pages serve a purpose. Called once, by the allocating thread, when there is
+  // enough data to monitor.
   void begin() noexcept;
   // Stops the thread, at the latest after the current window.
   void end() noexcept;

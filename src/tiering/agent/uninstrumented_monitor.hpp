@@ -18,7 +18,7 @@ class UninstrumentedMonitor {
   UninstrumentedMonitor(observe::WatchedPagesCollector& collector, std::mutex& mutex, Clock& clock,
                         Process& process, const runtime::Session& session,
                         void (*resolve_name)(std::uint64_t function))
-      : pages_(collector, mutex, clock, session.events),
+      : pages_(collector, mutex, clock, session),
         functions_(process, session.phases, resolve_name),
         mpi_(process, session.directory, [this, &session] {
           // Both need the processor's few breakpoints.

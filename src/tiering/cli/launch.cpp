@@ -62,10 +62,9 @@ void add_region_tool(std::vector<std::string>& variables, const std::string& lib
 
 // Returns the variables that make the program load the library and find its session.
 std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend,
-                                             const std::vector<std::string>& command) {
-  // A session of late start (its name has an extension) observes no accesses; an instrumented process switches to
-  // the other library itself.
-  const auto library = library_path(session.extension().empty());
+                                             const std::vector<std::string>& command, bool observes_accesses) {
+  // An instrumented process switches to the other library itself.
+  const auto library = library_path(observes_accesses);
   const auto preload = environment("LD_PRELOAD");
   const auto checks = environment("ASAN_OPTIONS");
   std::vector<std::string> variables{
@@ -83,6 +82,24 @@ std::vector<std::string> program_environment(const fs::path& session, runtime::B
   return variables;
 }
 
+// Returns whether a program of the command calls hooks or markers.
+bool is_made_for_terrace(const runtime::Session& session) {
+  observe::SymbolTable table;
+  for (const auto& file : session.symbol_files) table.add_file(file.c_str());
+  return table.has_hooks() || table.has_markers();
+}
+
+// Returns whether processes need the library with hooks and scheduling from the start. Plain MPI programs do not:
+// each interposed function costs its callers an indirection, those of libm a few nanoseconds a call. Interpreters may
+// load instrumented modules later.
+bool needs_hooks(const LaunchOptions& options, const runtime::Session& session) {
+  const auto is_interpreter = [](const std::string& word) {
+    return fs::path(word).filename().string().starts_with("python");
+  };
+  return session.backend != runtime::Backend::real || !uses_mpi(options.command) || is_made_for_terrace(session) ||
+         std::ranges::any_of(options.command, is_interpreter);
+}
+
 // Returns whether processes may start Terrace lazily, at their first large allocation: not if the user requested
 // anything that needs every process, and not for instrumented programs and those with markers.
 bool may_start_late(const LaunchOptions& options, const runtime::Session& session) {
@@ -90,9 +107,7 @@ bool may_start_late(const LaunchOptions& options, const runtime::Session& sessio
   if (options.subcommand != "run") return false;  // record needs a profile of every process
   // Programs made for Terrace need the library with collectors from the start; those that another program starts
   // execute themselves again with it.
-  observe::SymbolTable table;
-  for (const auto& file : session.symbol_files) table.add_file(file.c_str());
-  return !table.has_hooks() && !table.has_markers();
+  return !is_made_for_terrace(session);
 }
 
 // Returns the extension of the session's name, which tells processes when to start Terrace.
@@ -265,7 +280,9 @@ struct PreparedLaunch {
         ledgers(session, folder.path(), sentences),
         session_file(folder.path() / (std::string("session") + session_extension(options, session))) {
     write_session();
-    environment = program_environment(session_file, session.backend, options.command);
+    // A session of late start (its name has an extension) observes no accesses.
+    const bool observes_accesses = session_file.extension().empty() && needs_hooks(options, session);
+    environment = program_environment(session_file, session.backend, options.command, observes_accesses);
   }
 
   void write_session() const {

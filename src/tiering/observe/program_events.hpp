@@ -31,6 +31,7 @@ struct NewObject {
   // The object as it is managed, and the address of its first chunk; absent in a recording.
   const Object* object = nullptr;
   std::uint64_t chunks_address = 0;
+  bool is_at_home = false;  // its pages are bound to the home place already
 };
 
 // A hint of the program about its data (strategy/hints/hints.hpp).

@@ -23,7 +23,7 @@ ChunkId ChunkBinding::reserve_capacity(ChunkId first, ChunkId end, PlaceId place
 }
 
 // Binds chunks to the place, or to the home place as far as the place has no capacity.
-void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
+void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place, bool is_at_home) {
   auto& chunks = *parts_.chunks;
   const auto home = parts_.machine->home(domain_);
   // Neighbours are bound by one system call. Chunks that the ledger has no capacity for go to the home place.
@@ -38,7 +38,8 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
       target = home;
       if (place != home) reserved = reserve_capacity(begin, stop, home);
     }
-    const bool bound = parts_.provider->bind(begin, stop - begin, target);
+    const bool bound = (is_at_home && target == home && parts_.machine->place(home).numa_node >= 0) ||
+                       parts_.provider->bind(begin, stop - begin, target);
     for (auto chunk = begin; chunk < stop; ++chunk) {
       if (bound)
         chunks.put(chunks[chunk], target);
@@ -53,7 +54,8 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place) {
 }
 
 // Creates an object's chunks where the strategy places them initially, and writes the object to the journal.
-void ChunkBinding::add(const observe::Object& object, std::uint64_t address, strategy::Strategy& strategy) {
+void ChunkBinding::add(const observe::Object& object, std::uint64_t address, bool is_at_home,
+                       strategy::Strategy& strategy) {
   strategy.on_event(strategy::ObjectAdded{object}, migrations_);
   for (std::uint32_t i = 0; i < object.chunks; ++i) {
     const auto offset = i * object.chunk_size.value;
@@ -62,7 +64,7 @@ void ChunkBinding::add(const observe::Object& object, std::uint64_t address, str
   }
   for (std::uint32_t placed = 0; placed < object.chunks;) {
     const auto extent = strategy.initial_placement(object, placed, object.chunks - placed);
-    bind(object.first_chunk + placed, extent.chunks, extent.place);
+    bind(object.first_chunk + placed, extent.chunks, extent.place, is_at_home);
     placed += extent.chunks;
   }
   const auto end = object.first_chunk + object.chunks;
@@ -70,6 +72,16 @@ void ChunkBinding::add(const observe::Object& object, std::uint64_t address, str
   for (auto chunk = object.first_chunk; chunk < end; ++chunk)
     record.places.push_back((*parts_.chunks)[chunk].place.load(std::memory_order_relaxed));
   journal_.write(record);
+}
+
+bool ChunkBinding::is_at_home(const observe::Object& object) {
+  const auto home = parts_.machine->home(domain_);
+  for (std::uint32_t i = 0; i < object.chunks; ++i) {
+    const auto place = (*parts_.chunks)[object.first_chunk + i].place.load(std::memory_order_relaxed);
+    if (place != home && place != k_no_place) return false;
+  }
+  return std::ranges::none_of(migrations_.pending_moves(),
+                              [&](const auto& move) { return move.first - object.first_chunk < object.chunks; });
 }
 
 // Releases the capacity of a freed object, and cancels its moves.

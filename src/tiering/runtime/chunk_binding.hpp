@@ -17,13 +17,15 @@ class ChunkBinding {
   ChunkBinding(const ConfigurationParts& parts, DomainId domain, JournalWriter& journal, Migrations& migrations)
       : parts_(parts), domain_(domain), journal_(journal), migrations_(migrations) {}
 
-  // `address`: of the first chunk, a multiple of the granule.
-  void add(const observe::Object& object, std::uint64_t address, strategy::Strategy& strategy);
+  // `address`: of the first chunk, a multiple of the granule. `is_at_home`: all of it is bound to the home place.
+  void add(const observe::Object& object, std::uint64_t address, bool is_at_home, strategy::Strategy& strategy);
+  // Returns whether all of the object is at its home place, or where the system puts it, and none of it is moving.
+  [[nodiscard]] bool is_at_home(const observe::Object& object);
   void remove(const observe::Object& object);
 
  private:
   ChunkId reserve_capacity(ChunkId first, ChunkId end, PlaceId place);
-  void bind(ChunkId first, std::uint32_t count, PlaceId place);
+  void bind(ChunkId first, std::uint32_t count, PlaceId place, bool is_at_home);
 
   const ConfigurationParts& parts_;
   DomainId domain_;

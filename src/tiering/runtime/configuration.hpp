@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "profile/profile.hpp"
@@ -39,9 +41,11 @@ class Configuration final : public observe::ProgramEvents {
   Configuration& operator=(const Configuration&) = delete;
 
   void on_object_added(const observe::NewObject& added) override {
-    binding_.add(*added.object, added.chunks_address, *strategy_);
+    binding_.add(*added.object, added.chunks_address, added.is_at_home, *strategy_);
   }
   void on_object_removed(ObjectId object) override { binding_.remove(objects_[object]); }
+  // Returns whether the object's memory is where it would be without Terrace.
+  [[nodiscard]] bool is_at_home(ObjectId object) { return binding_.is_at_home(objects_[object]); }
   void on_hint(const observe::ProgramHint& hint) override;
   void on_loop_begin(const observe::NewLoop& loop) override;
   void on_loop_ending() override;
@@ -75,6 +79,7 @@ class Configuration final : public observe::ProgramEvents {
   void release_ledger();
   void note_unused_hints();
   void set_core_time(std::string_view phase);
+  void read_phase_clocks(Seconds waited);
   void write_counters();
   void write_spilled(std::uint32_t iteration);
 
@@ -98,6 +103,7 @@ class Configuration final : public observe::ProgramEvents {
   Seconds phase_begun_;
   Seconds phase_work_begun_;
   Seconds phase_in_mpi_begun_;
+  std::optional<std::pair<Seconds, Seconds>> phase_ended_;  // time and work at the end of the phase before
   std::uint32_t iterations_ = 0;
 };
 

@@ -62,7 +62,7 @@ PhaseBoundary IntervalPhases::on_interval_end(const Interval& interval) {
   previous_.reset();
   in_loop_ = true;
   num_deviating_ = 0;
-  boundary.begins_loop = "(intervals)";
+  boundary.begins_loop = k_intervals_loop;
   boundary.why =
       "calls and loops are not visible; two successive intervals used the same data to " + percent(alike);
   boundary.iterations_before = intervals_;

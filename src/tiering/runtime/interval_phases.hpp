@@ -16,6 +16,9 @@
 
 namespace terrace::runtime {
 
+// Name of such a loop.
+inline constexpr const char* k_intervals_loop = "(intervals)";
+
 class IntervalPhases {
  public:
   static constexpr double k_min_similarity = 0.8;      // of two successive intervals, for a loop to begin

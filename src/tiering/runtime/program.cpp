@@ -53,7 +53,8 @@ void Program::map_chunks(const observe::Object& object, std::uint64_t address, s
   }
 }
 
-ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, std::uint64_t address, Bytes size) {
+ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, std::uint64_t address, Bytes size,
+                             bool is_at_home) {
   const auto extent = extent_of(parts_.chunk_rule, parts_.granule, address, size);
   observe::Object object;
   object.id = static_cast<ObjectId>(objects_.size());
@@ -68,7 +69,7 @@ ObjectId Program::add_object(std::string_view name, observe::ObjectKind kind, st
   addresses_.push_back(extent.address);
   notify(&ProgramEvents::on_object_added,
          observe::NewObject{name, kind, address, size, object.id, object.first_chunk, object.chunks, &object,
-                            extent.address});
+                            extent.address, is_at_home});
   map_chunks(object, extent.address, name);
   return object.id;
 }
@@ -81,14 +82,16 @@ void Program::grow_object(ObjectId id, Bytes size) {
              size - object.size);
 }
 
-void Program::remove_object(ObjectId id) {
-  if (!is_live(id)) return;
+bool Program::remove_object(ObjectId id) {
+  if (!is_live(id)) return false;
+  const bool was_at_home = configurations_.front().is_at_home(id);
   objects_[id].live = false;
   if (parts_.map && objects_[id].kind != observe::ObjectKind::named)
     parts_.map->remove_range(addresses_[id], objects_[id].size.value);
   const std::string_view name = objects_[id].name;
   address_reuse_.on_free(name.substr(0, name.rfind('#')), representatives_[id], objects_[id].size);
   notify(&ProgramEvents::on_object_removed, id);
+  return was_at_home;
 }
 
 void Program::on_hint(const observe::ProgramHint& hint) { notify(&ProgramEvents::on_hint, hint); }

@@ -27,9 +27,11 @@ class Program {
  public:
   explicit Program(RuntimeParts parts);
 
-  ObjectId add_object(std::string_view name, observe::ObjectKind kind, std::uint64_t address, Bytes size);
+  ObjectId add_object(std::string_view name, observe::ObjectKind kind, std::uint64_t address, Bytes size,
+                      bool is_at_home = false);
   void grow_object(ObjectId id, Bytes size);
-  void remove_object(ObjectId id);
+  // Returns whether its memory was where it would be without Terrace.
+  bool remove_object(ObjectId id);
   [[nodiscard]] bool is_live(ObjectId id) const { return id < objects_.size() && objects_[id].live; }
   // Throws Error{invalid} if the hint is malformed.
   void on_hint(const observe::ProgramHint& hint);

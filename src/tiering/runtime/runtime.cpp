@@ -101,11 +101,12 @@ struct Runtime::State {
 Runtime::Runtime(RuntimeParts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Runtime::~Runtime() = default;
 
-ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, const void* address,
-                             Bytes size) noexcept {
+ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, const void* address, Bytes size,
+                             bool is_at_home) noexcept {
   auto id = ~ObjectId{0};
   state_->locked_event([&] {
-    id = state_->locked_program().add_object(name, kind, reinterpret_cast<std::uint64_t>(address), size);
+    id = state_->locked_program().add_object(name, kind, reinterpret_cast<std::uint64_t>(address), size,
+                                             is_at_home);
   });
   return id;
 }
@@ -114,10 +115,12 @@ void Runtime::grow_object(ObjectId id, Bytes size) noexcept {
   state_->locked_event([&] { state_->locked_program().grow_object(id, size); });
 }
 
-void Runtime::remove_object(ObjectId id) noexcept {
+bool Runtime::remove_object(ObjectId id) noexcept {
+  bool was_at_home = false;
   state_->locked_event([&] {
-    if (state_->program.is_live(id)) state_->flushed_program().remove_object(id);
+    if (state_->program.is_live(id)) was_at_home = state_->flushed_program().remove_object(id);
   });
+  return was_at_home;
 }
 
 std::string Runtime::on_hint(const observe::ProgramHint& hint) noexcept {

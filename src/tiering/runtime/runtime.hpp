@@ -40,11 +40,14 @@ class Runtime {
 
   // Registers an object at [address, address + size). Page-aligned memory gets chunks of its own; the caller
   // groups objects that share pages. `name` need not be unique: the second object of a name becomes "name#2".
-  // Returns the object's number, for remove_object().
-  ObjectId add_object(std::string_view name, observe::ObjectKind kind, const void* address, Bytes size) noexcept;
+  // Returns the object's number, for remove_object(). `is_at_home`: the memory has belonged to an object for which
+  // remove_object() returned true, and has not changed since.
+  ObjectId add_object(std::string_view name, observe::ObjectKind kind, const void* address, Bytes size,
+                      bool is_at_home = false) noexcept;
   // Extends an object in place (the heap of small blocks): the new part becomes a further object of its name.
   void grow_object(ObjectId object, Bytes size) noexcept;
-  void remove_object(ObjectId object) noexcept;
+  // Returns whether its memory was where it would be without Terrace.
+  bool remove_object(ObjectId object) noexcept;
 
   // Takes a hint of the program about its objects and phases. Returns why it was rejected; empty if it was
   // accepted.

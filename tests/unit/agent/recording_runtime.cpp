@@ -32,8 +32,8 @@ struct Runtime::State {
 Runtime::Runtime(RuntimeParts) : state_(std::make_unique<State>()) { state_->tell = std::move(*g_next_listener); }
 Runtime::~Runtime() = default;
 
-ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, const void* address,
-                             Bytes size) noexcept {
+ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, const void* address, Bytes size,
+                             bool) noexcept {
   const observe::RuntimeScope inside;
   const std::lock_guard lock(state_->mutex);
   const auto id = state_->next++;
@@ -42,10 +42,11 @@ ObjectId Runtime::add_object(std::string_view name, observe::ObjectKind kind, co
   return id;
 }
 
-void Runtime::remove_object(ObjectId object) noexcept {
+bool Runtime::remove_object(ObjectId object) noexcept {
   const observe::RuntimeScope inside;
   const std::lock_guard lock(state_->mutex);
   state_->tell({test::RecordedCall::What::removed, object, {}});
+  return true;
 }
 
 void Runtime::grow_object(ObjectId, Bytes) noexcept {}

@@ -261,6 +261,80 @@ TEST(RegionSpace, NeighbouringHugePage_LeavesNoPagesInBlock) {
   EXPECT_EQ(present(base, k_huge), 0u) << "the rest of the huge page is freed";
 }
 
+TEST(RegionSpace, RetainedBlock_IsReusedWithPages) {
+  constexpr std::size_t k_size = 64 * k_granule;
+  RegionSpace space(Bytes{64ULL << 20});
+  auto* const block = static_cast<char*>(space.allocate(k_size));
+  std::memset(block, 1, k_size);
+  EXPECT_EQ(space.retain(block), k_size);
+  EXPECT_EQ(space.retain(block), 0U) << "freed twice";
+  EXPECT_EQ(space.find(block).size, 0U);
+  EXPECT_EQ(space.in_use().value, 0U);
+  EXPECT_EQ(present(block, k_size), 64U);
+  EXPECT_NE(space.allocate(k_size), block) << "allocate() returns blocks without pages";
+  EXPECT_EQ(space.reuse(k_size / 2), nullptr) << "another size";
+  EXPECT_EQ(space.reuse(k_size - 1), block) << "the same granules";
+  EXPECT_EQ(present(block, k_size), 64U);
+  EXPECT_EQ(space.reuse(k_size), nullptr) << "each block once";
+  EXPECT_EQ(space.release(block), k_size);
+  EXPECT_EQ(present(block, k_size), 0U);
+}
+
+// The kernel's count of resident pages never exceeds the limit, and blocks beyond it lose theirs, oldest first.
+TEST(RegionSpace, RetainedBlocks_StayWithinLimits) {
+  constexpr std::size_t k_size = RegionSpace::k_max_retained / 4;
+  RegionSpace space(Bytes{512ULL << 20});
+  std::vector<void*> blocks;
+  for (int i = 0; i < 6; ++i) {
+    blocks.push_back(space.allocate(k_size));
+    std::memset(blocks.back(), 1, k_size);
+  }
+  for (void* const block : blocks) space.retain(block);
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    EXPECT_EQ(present(blocks[i], k_size), i < 2 ? 0U : k_size / k_granule) << i;
+  auto* const large = static_cast<char*>(space.allocate(RegionSpace::k_max_retained_block + 1));
+  *large = 1;
+  space.retain(large);
+  EXPECT_EQ(present(large, k_granule), 0U) << "larger than any that is retained";
+  EXPECT_NE(space.allocate(480ULL << 20), nullptr) << "retained blocks give way";
+  for (void* const block : blocks) EXPECT_EQ(space.reuse(k_size), nullptr) << block;
+}
+
+TEST(RegionSpace, RetainedBlocks_RandomHistory_AreDisjointFromOthers) {
+  RegionSpace space(Bytes{256ULL << 20});
+  std::mt19937 random(11);
+  struct Held {
+    std::uint32_t* address;
+    std::size_t size;
+    std::uint32_t pattern;
+  };
+  std::vector<Held> held;
+  std::size_t num_reused = 0;
+  for (std::uint32_t step = 1; step < 20'000; ++step) {
+    if (held.size() < 30) {
+      const std::size_t size = (1 + random() % 8) << (12 + random() % 9);
+      auto* block = static_cast<std::uint32_t*>(space.reuse(size));
+      if (block) {
+        ++num_reused;
+      } else {
+        block = static_cast<std::uint32_t*>(space.allocate(size));
+        if (!block) continue;
+        ASSERT_EQ(block[0] | block[size / 4 - 1], 0U);
+      }
+      block[0] = block[size / 4 - 1] = step;
+      held.push_back({block, size, step});
+    } else {
+      std::swap(held[random() % held.size()], held.back());
+      const auto [block, size, pattern] = held.back();
+      held.pop_back();
+      ASSERT_EQ(block[0], pattern);
+      ASSERT_EQ(block[size / 4 - 1], pattern);
+      ASSERT_EQ(random() % 2 == 0 ? space.retain(block) : space.release(block), size);
+    }
+  }
+  EXPECT_GT(num_reused, 1000U);
+}
+
 TEST(RegionSpace, ReleasePart_AndAllocateAt) {
   RegionSpace space(Bytes{64ULL << 20});
   auto* const first = static_cast<unsigned char*>(space.allocate(8 * k_granule));

@@ -67,25 +67,28 @@ bool ObjectRegistry::owner_covers_more(std::uint64_t page, std::uint64_t low, st
 
 // Adds an object with the pages [low, high), which no other owns. [true_low, true_high): the program's bytes.
 void ObjectRegistry::insert(std::string name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high,
-                            std::uint64_t true_low, std::uint64_t true_high) {
+                            std::uint64_t true_low, std::uint64_t true_high, bool is_at_home) {
   const auto* const address = reinterpret_cast<const void*>(low);  // NOLINT(performance-no-int-to-ptr)
-  const auto id = runtime_.add_object(name, kind, address, Bytes{high - low});
+  const auto id = runtime_.add_object(name, kind, address, Bytes{high - low}, is_at_home);
   added_.fetch_add(high - low, std::memory_order_relaxed);
   objects_.insert_or_assign(low, Object{high, true_low, true_high, id, kind, std::move(name)});
 }
 
 // Removes the pages [low, high) from their owners. The rest on either side is registered again under the old name.
-void ObjectRegistry::carve(std::uint64_t low, std::uint64_t high) {
+// Returns whether all of their memory was where it would be without Terrace.
+bool ObjectRegistry::carve(std::uint64_t low, std::uint64_t high) {
+  bool were_at_home = true;
   for (auto at = covering(low) != objects_.end() ? covering(low) : objects_.lower_bound(low);
        at != objects_.end() && at->first < high;) {
     const auto begins = at->first;
     auto old = at->second;
     objects_.erase(at);
-    runtime_.remove_object(old.id);
+    if (!runtime_.remove_object(old.id)) were_at_home = false;
     if (begins < low) insert(old.name, old.kind, begins, low, old.true_low, std::min(old.true_high, low));
     if (old.high > high) insert(old.name, old.kind, high, old.high, std::max(old.true_low, high), old.true_high);
     at = objects_.lower_bound(std::min(old.high, high));
   }
+  return were_at_home;
 }
 
 // Calls on_growth_, once, when enough bytes have been added. Starts the monitors of uninstrumented programs.
@@ -126,19 +129,20 @@ bool ObjectRegistry::add_competing(std::string_view name, observe::ObjectKind ki
 
 bool ObjectRegistry::add_pages(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
                                std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
-  const bool done = add_exact(name, kind, first, last, low, high);
+  const bool done = add_exact(name, kind, first, last, low, high, false);
   if (done) notify_growth();
   return done;
 }
 
 // Adds an object with exactly the pages [first, last).
 bool ObjectRegistry::add_exact(std::string_view name, observe::ObjectKind kind, std::uint64_t first,
-                               std::uint64_t last, std::uint64_t low, std::uint64_t high) noexcept {
+                               std::uint64_t last, std::uint64_t low, std::uint64_t high,
+                               bool is_at_home) noexcept {
   LockScope scope(*this);
   if (!scope.is_held() || last <= first) return false;
   try {
     carve(first, last);
-    insert(std::string(name), kind, first, last, low, high);
+    insert(std::string(name), kind, first, last, low, high, is_at_home);
     return true;
   } catch (const std::exception&) {
     return false;
@@ -150,13 +154,20 @@ bool ObjectRegistry::add_whole(std::string_view name, observe::ObjectKind kind, 
   return add_pages(name, kind, low, page_up(low + std::max<std::uint64_t>(size, 1)), low, low + size);
 }
 
-void ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
+bool ObjectRegistry::add_reused(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
+                                std::uint64_t size) noexcept {
+  const bool done = add_exact(name, kind, low, page_up(low + size), low, low + size, true);
+  if (done) notify_growth();
+  return done;
+}
+
+bool ObjectRegistry::remove(std::uint64_t low, std::uint64_t high) noexcept {
   LockScope scope(*this);
-  if (!scope.is_held()) return;
+  if (!scope.is_held()) return false;
   try {
-    carve(page_down(low), page_up(high));
+    return carve(page_down(low), page_up(high));
   } catch (const std::exception&) {
-    // No memory: the rest of the object stays unnamed.
+    return false;  // no memory: the rest of the object stays unnamed
   }
 }
 

@@ -40,8 +40,12 @@ class ObjectRegistry {
                  std::uint64_t low, std::uint64_t high) noexcept;
   // Registers `size` bytes from a page boundary on, including the rest of the last page.
   bool add_whole(std::string_view name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t size) noexcept;
-  // Unregisters all pages of [low, high), after free or munmap.
-  void remove(std::uint64_t low, std::uint64_t high) noexcept;
+  // Registers a block as add_whole() does, whose pages remove() has reported to be where they would be without
+  // Terrace.
+  bool add_reused(std::string_view name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t size) noexcept;
+  // Unregisters all pages of [low, high), after free or munmap. Returns whether all objects there were where they
+  // would be without Terrace.
+  bool remove(std::uint64_t low, std::uint64_t high) noexcept;
   // Unregisters the object that begins at `low`. Returns false if there is none.
   bool forget(std::uint64_t low) noexcept;
 
@@ -65,13 +69,13 @@ class ObjectRegistry {
 
   class LockScope;
   [[nodiscard]] bool owner_covers_more(std::uint64_t page, std::uint64_t low, std::uint64_t high) const;
-  void carve(std::uint64_t low, std::uint64_t high);
+  bool carve(std::uint64_t low, std::uint64_t high);
   void insert(std::string name, observe::ObjectKind kind, std::uint64_t low, std::uint64_t high,
-              std::uint64_t true_low, std::uint64_t true_high);
+              std::uint64_t true_low, std::uint64_t true_high, bool is_at_home = false);
   bool add_competing(std::string_view name, observe::ObjectKind kind, std::uint64_t low,
                      std::uint64_t high) noexcept;
   bool add_exact(std::string_view name, observe::ObjectKind kind, std::uint64_t first, std::uint64_t last,
-                 std::uint64_t low, std::uint64_t high) noexcept;
+                 std::uint64_t low, std::uint64_t high, bool is_at_home) noexcept;
   void notify_growth() noexcept;
   [[nodiscard]] Objects::const_iterator covering(std::uint64_t address) const;
 

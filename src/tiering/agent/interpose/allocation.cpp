@@ -41,13 +41,18 @@ void* allocate_big(Process& here, std::size_t size, std::size_t alignment, bool 
     apply_plan_preference(here, *spilled, block);
     return block;
   }
-  void* const block = exceeds_memory(size) ? nullptr : here.regions->allocate(size, alignment);
-  if (block) {
-    char name[k_name_capacity];
-    const auto low = reinterpret_cast<std::uint64_t>(block);
+  if (exceeds_memory(size)) return nullptr;
+  void* const reused = here.regions->reuse(size, alignment);
+  void* const block = reused ? reused : here.regions->allocate(size, alignment);
+  if (!block) return nullptr;
+  char name[k_name_capacity];
+  const auto low = reinterpret_cast<std::uint64_t>(block);
+  if (!reused) {
     here.objects->add_whole(name_caller(here, name), observe::ObjectKind::heap, low, size);
+    return block;
   }
-  return block;
+  here.objects->add_reused(name_caller(here, name), observe::ObjectKind::heap, low, size);
+  return zeros ? std::memset(block, 0, size) : block;
 }
 
 // Bytes of small blocks that a thread allocates before the run's default intent applies to them. In a process with

@@ -77,18 +77,23 @@ void raise_mmap_threshold(std::size_t size) noexcept {
   if (const auto* const next = next_allocator()) next->free(next->malloc(size));
 }
 
-// Frees an object's block: removes the object from the runtime and unmaps its pages.
+// Frees an object's block: removes the object from the runtime and unmaps its pages. On a real machine the pages
+// are kept for the next block of that size if they are where such a block begins anyway.
 bool release_object(void* block) noexcept {
   auto& space = *regions();
   const auto found = space.find(block);
   if (found.address != reinterpret_cast<std::uint64_t>(block)) return false;
   const observe::AgentScope scope;
+  bool retains = false;
   if (auto* const here = process()) {
-    here->objects->remove(found.address, found.address + found.size);
+    retains = here->objects->remove(found.address, found.address + found.size) && !here->simulated;
     grow_big_block(*here, found.size);
     if (!here->simulated) raise_mmap_threshold(found.size);
   }
-  space.release(block);
+  if (retains)
+    space.retain(block);
+  else
+    space.release(block);
   return true;
 }
 

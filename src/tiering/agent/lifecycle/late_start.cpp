@@ -119,11 +119,12 @@ bool has_memory_checker() noexcept { return dl_iterate_phdr(find_checker, nullpt
 
 StartDecision decide_start(const char* session) noexcept {
   const bool has_choice = !std::string_view(session).ends_with(runtime::k_called_session);
-  if (has_choice && !std::string_view(session).ends_with(runtime::k_late_session)) return {};
-  if (access(session, R_OK) != 0) return {.is_enabled = false};
+  const bool is_late = !has_choice || std::string_view(session).ends_with(runtime::k_late_session);
+  if (is_late && access(session, R_OK) != 0) return {.is_enabled = false};
   StaticContents found;
   dl_iterate_phdr(inspect_file, &found);
-  return {true, found.asks, has_choice && found.size >= k_large, has_choice};
+  if (!is_late) return {.needs_hooks = found.asks};
+  return {true, found.asks, found.asks, has_choice && found.size >= k_large, has_choice};
 }
 
 }  // namespace terrace::agent

@@ -21,6 +21,7 @@ inline constexpr std::size_t k_always_mapped = std::size_t{32} << 20;
 struct StartDecision {
   bool is_enabled = true;    // false: the process's user may not read the run's directory
   bool is_requested = true;  // by an option of the run, or by code built for Terrace
+  bool needs_hooks = false;  // code was built for Terrace
   bool has_large_data = true;
   bool has_choice = true;  // false: one kind of memory, so large data does not trigger a start
 };

@@ -271,7 +271,7 @@ void begin_process(int count, char** words, std::uint64_t stack_top) noexcept {
   save_affinity();
   const auto decision = decide_start(session);
   if (!decision.is_enabled) return;
-  if (decision.is_requested) reexec_with_hooks(words, environment);
+  if (decision.needs_hooks) reexec_with_hooks(words, environment);
   if (!decision.has_choice) g_min_start_size = SIZE_MAX;
   if (!decision.is_requested && !decision.has_large_data && (is_first_allocator() || !decision.has_choice)) {
     g_top_of_stack = stack_top;

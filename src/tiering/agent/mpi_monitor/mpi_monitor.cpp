@@ -41,6 +41,7 @@ namespace {
 constexpr Seconds k_reply_poll{5e-3};             // between looks for the launcher's answer
 constexpr std::size_t k_calls_without_loop = 64;  // in succession, after which the sequence of calls is used
 constexpr double k_max_header_rate = 2000;        // hits of a header a second: 2 % of the time at 10 us each
+constexpr Seconds k_min_rated{0.5};               // to which the hits of a shorter time are compared
 constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
 constexpr const char* k_mpi_calls = "MPI calls";
 
@@ -288,8 +289,8 @@ struct MpiMonitor::State {
     std::uint64_t hits = 0;
   };
   [[nodiscard]] bool is_too_frequent(const Header& header) const {
-    const auto passed = (now - header.since).value;
-    return passed > 0.5 && static_cast<double>(header.hits) > k_max_header_rate * passed;
+    const auto passed = std::max((now - header.since).value, k_min_rated.value);
+    return static_cast<double>(header.hits) > k_max_header_rate * passed;
   }
 
   Process& process;

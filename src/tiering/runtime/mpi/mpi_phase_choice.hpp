@@ -15,7 +15,8 @@
 
 namespace terrace::runtime {
 
-inline constexpr Seconds k_min_mpi_phase{1e-4};
+// A boundary costs 1 to 2 us, and 2 MiB take longer than such a phase to move.
+inline constexpr Seconds k_min_mpi_phase{2e-4};
 inline constexpr double k_min_mpi_phase_share = 0.01;  // of an iteration
 inline constexpr std::size_t k_max_mpi_phases = 512;   // in an iteration
 

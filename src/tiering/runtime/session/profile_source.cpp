@@ -4,6 +4,7 @@
 #include "runtime/session/profile_source.hpp"
 
 #include "observe/collector_variant.hpp"
+#include "runtime/interval_phases.hpp"
 #include "strategy/planner.hpp"
 
 namespace terrace::runtime {
@@ -48,6 +49,14 @@ bool learns(const Session& session) {
   if (follows_plan_unchanged(configuration)) return false;
   const auto* const planner = strategy::find_variant(configuration.planner).planner();
   return planner && planner->needs_profile();
+}
+
+WatchPurpose watch_purpose(const Session& session) {
+  const auto& configuration = session.configurations.front();
+  if (configuration.record_only || !follows_plan_unchanged(configuration)) return WatchPurpose::profile;
+  if (configuration.plan->moves.empty()) return WatchPurpose::nothing;
+  const auto& loop = configuration.plan->loop;
+  return loop.empty() || loop == k_intervals_loop ? WatchPurpose::phases : WatchPurpose::other_phases;
 }
 
 ProfileSource profile_source(const Session& session, bool has_hooks) {

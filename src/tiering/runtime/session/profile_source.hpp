@@ -20,6 +20,17 @@ enum class ProfileSource : std::uint8_t {
 // followed unchanged needs none, nor does a choice that is made at allocation.
 [[nodiscard]] bool learns(const Session& session);
 
+// Purpose of watching pages.
+enum class WatchPurpose : std::uint8_t {
+  profile,       // a profile is gathered
+  phases,        // a plan of intervals is followed: they are its phases
+  other_phases,  // a plan is followed whose phases come from calls or loops: intervals replace missing ones
+  nothing        // a plan is followed that moves nothing in the loop
+};
+
+// Returns the purpose of the watched pages of the session's first configuration serve. Requires: they are the profile's source.
+[[nodiscard]] WatchPurpose watch_purpose(const Session& session);
+
 // Returns the profile's source. `has_hooks`: some code of the program reports its accesses. Without hooks the
 // pages are watched, if the real machine has a profile to gather or a plan has moves to make, and nothing else
 // reports accesses or faults.

@@ -13,13 +13,13 @@ from terrace.store.summary import by_name, summarise_phases
 _UNPRICED = model.Pricing(0.0, 0.0, [], [], "", None, None)
 
 
-def gather(file: Path, process: int | None = None) -> Facts:
+def gather(file: Path, process: int | None = None, rank: int | None = None) -> Facts:
     """Reads the data of a report.
 
     A run that followed a plan has no profile; then only the plan's execution is read.
     """
     store = Store(file)
-    run = store.run(process)
+    run = store.run(process, rank)
     machine = store.machine(run)
     obeyed = run.follows_plan and store.loop(run) is not None and not store.has_profile(run, exact=False)
     profile = by_name(store.profile_or_objects(run) if obeyed else store.profile(run))

@@ -137,6 +137,16 @@ def warnings(run: Run, coverage: Coverage | None) -> list[str]:
     return said
 
 
+def of_rank(run: Run) -> str | None:
+    """Returns a sentence if the process is one of several ranks of an MPI job."""
+    if run.rank is None or (run.ranks or 0) < 2:
+        return None
+    return (
+        f"this is rank {run.rank} of {run.ranks} alone (--rank selects another), and the budget is this rank's "
+        "share; each rank that runs with the plan follows it"
+    )
+
+
 def uncalibrated(run: Run, machine: Machine) -> str | None:
     """Returns a sentence if virtual time uses a core time that was not fitted for the program."""
     if run.core_time_fitted is not False:

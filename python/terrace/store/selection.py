@@ -35,3 +35,8 @@ def select_run(
         shown = ", ".join(str(run.process) for run in runs[:_MANY])
         raise WrongCallError(f"the profile {path} has no process {process}; give --process one of {shown}")
     return max(chosen, key=lambda run: (run.whole, spent.get(run.id, 0.0), -run.id))
+
+
+def of_job(run: Run) -> str:
+    """Returns ", rank 2 of 4"; empty outside of MPI jobs."""
+    return "" if run.rank is None else f", rank {run.rank} of {run.ranks}"

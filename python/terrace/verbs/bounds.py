@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from terrace import _core, units
+from terrace import _core, options, units
 from terrace.describe import former_options
 from terrace.errors import TerraceError, WrongCallError, core_errors, launcher_error
 from terrace.lab import study
@@ -28,6 +28,7 @@ from terrace.solve.figures import check_bound
 from terrace.solve.lower_bounds import bound_of_loop, bound_of_profile, lower_bounds
 from terrace.solve.model import Model
 from terrace.store.reader import Store
+from terrace.store.selection import of_job
 from terrace.store.summary import groups, iteration_times, mean, summarise_phases
 from terrace.store.values import Run
 
@@ -67,9 +68,8 @@ def bounds(
         typer.Option(help="PROGRAM: phases of the main loop, as in terrace simulate."),
     ] = None,
     loop: Annotated[str | None, typer.Option(help="PROGRAM: main loop, as in terrace simulate.")] = None,
-    process: Annotated[
-        int | None, typer.Option(help="FILE: process of a parallel job; default: the slowest.")
-    ] = None,
+    process: options.Process = None,
+    rank: options.Rank = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compute what any placement could gain at best."""
@@ -93,8 +93,10 @@ def bounds(
             raise WrongCallError(
                 "--phases and --loop require a program: a profile has those of its run; give `-- PROGRAM`"
             )
-        result = from_profile(Path(words[0]), machine, limit, planner, process)
+        result = from_profile(Path(words[0]), machine, limit, planner, process, rank)
     else:
+        if process is not None or rank is not None:
+            raise WrongCallError("--process and --rank require a profile: omit them, or give FILE.terrace")
         where = [*(["--phases", phases] if phases else []), *(["--loop", loop] if loop else [])]
         result = from_program(words, machine, limit, planner, cache or [], core_time or [], guided, where)
     if json:
@@ -103,13 +105,15 @@ def bounds(
         _print(console(), result)
 
 
-def from_profile(file: Path, machine: str | None, limit: str | None, planner: str, process: int | None) -> Bounds:
+def from_profile(
+    file: Path, machine: str | None, limit: str | None, planner: str, process: int | None, rank: int | None
+) -> Bounds:
     """Returns the model's result for a stored profile, priced with exact counters if it has them.
 
     The planner decides from what a real collector could deliver, whatever prices its decision.
     """
     store = Store(file)
-    run = store.run(process)
+    run = store.run(process, rank)
     exact = store.has_profile(run, exact=True)
     model = Model(store, run, machine, exact)
     problem = model.problem(model.budget(limit))
@@ -138,7 +142,7 @@ def from_profile(file: Path, machine: str | None, limit: str | None, planner: st
         confidence=bound.confidence,
         sizes=sizes,
         phases=list(groups(problem.phases)),
-        source="predicted from exact counters" if exact else "predicted from samples",
+        source=f"predicted from {'exact counters' if exact else 'samples'}{of_job(run)}",
         machine=model.machine.name,
         budget=units.budget(limit) if limit else "no limit",
         iterations=model.profile.iterations,

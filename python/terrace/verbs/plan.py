@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from terrace import _core, units
+from terrace import _core, options, units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, progress, table
 from terrace.output_files import check_output, is_plan
@@ -74,9 +74,8 @@ def plan(
             metavar="DRAWS", min=0, max=10_000, help="Resampled plans to estimate the certainty; 0: none."
         ),
     ] = DRAWS,
-    process: Annotated[
-        int | None, typer.Option(help="Process id, if the job has several; default: the slowest.")
-    ] = None,
+    process: options.Process = None,
+    rank: options.Rank = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose placements for a machine and a budget; predict the gain."""
@@ -85,7 +84,7 @@ def plan(
     if output:
         check_output(output, "plan", is_plan)
     store = Store(file)
-    run = store.run(process)
+    run = store.run(process, rank)
     coverage, own_machine, loop = store.coverage(run), store.machine(run), store.loop(run)
     model = Model(store, run, machine, exact, hints, progress_by)
     if not model.has_choice:
@@ -156,6 +155,8 @@ def _obeying(plan: Path, run: Run, machine: str | None, own_machine: Machine) ->
 
 def _warn(run: Run, coverage: Coverage | None, machine: Machine, loop: Loop | None, model: Model) -> None:
     """Prints warnings and notes on the basis of a plan."""
+    if sentence := observation.of_rank(run):
+        console().print(f"\nnote: {sentence}", markup=False)
     for unused in model.unused_hints():
         console().print(f"\nwarning: {unused}", markup=False)
     if sentence := observation.observed(loop):

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from terrace import units
+from terrace import options, units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, table
 from terrace.report import mpi_use, observation, stencil_facts, stencil_tables
@@ -22,6 +22,7 @@ from terrace.report.profile_tables import (
 from terrace.solve import confidence, model
 from terrace.store import stencil_plans
 from terrace.store.reader import Store
+from terrace.store.selection import of_job
 from terrace.store.summary import PhaseSummary, by_name, summarise_phases
 from terrace.store.values import (
     Counters,
@@ -60,10 +61,8 @@ def show(
             help="Profile of `terrace record` or `simulate`, or the plans of a stencil program.",
         ),
     ],
-    process: Annotated[
-        int | None, typer.Option(help="Process id, if the job has several; default: the slowest.")
-    ] = None,
-    rank: Annotated[int | None, typer.Option(help="Rank of the MPI job; default: the slowest.")] = None,
+    process: options.Process = None,
+    rank: options.Rank = None,
     exact: Annotated[
         bool, typer.Option("--exact", help="Show the simulator's exact counters instead of samples.")
     ] = False,
@@ -288,9 +287,9 @@ class View:
     def _print_head(self, out: Console) -> None:
         run = self.run
         time = "virtual time" if run.virtual else "real time"
-        of_job, option = ("", "--process") if run.rank is None else (f", rank {run.rank} of {run.ranks}", "--rank")
+        option = "--process" if run.rank is None else "--rank"
         where = f"{run.host}, {time} on {self.machine.name}"
-        out.print(f"{run.name}{of_job}, process {run.process} on {where}", markup=False)
+        out.print(f"{run.name}{of_job(run)}, process {run.process} on {where}", markup=False)
         if self.others > 0:
             out.print(f"({self.others} more in this file; select one with {option})", markup=False)
         source = "exact counters of the simulator" if self.profile.exact else "estimates from samples"

@@ -4,6 +4,7 @@ exactly on each rank, and a job has one profile, whether `terrace` runs the laun
 """
 
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -139,6 +140,16 @@ def test_ends_of_a_rank_are_as_without_terrace(mpi, end, plain_status, tmp_path)
     done = run_job([*launcher, TERRACE, "run", *WATCHING, "--", program, 100, end], tmp_path)
     # MPICH's launcher sometimes reports the signal by which it ends the other ranks, also without Terrace.
     assert done.returncode in (plain.returncode, 9), (plain_status, done.stderr)
+
+
+def test_killed_rank_is_named(mpi, tmp_path):
+    """By its launcher, which ends before the MPI launcher ends the others."""
+    launcher, program = mpi
+    own = [TERRACE, "run", *WATCHING, "-o", tmp_path / "job.terrace", "--"]
+    done = run_job([*launcher, *own, program, 100, "kill"], tmp_path)
+    assert len(re.findall(r"terrace: rank 1 of 2 \(halo, \d+\) was ended by SIGKILL", done.stderr)) == 1, (
+        done.stderr
+    )
 
 
 def test_program_without_mpi_has_no_mpi_functions(tmp_path):

@@ -4,8 +4,11 @@
 #include "cli/job_summary.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/proof_summary.hpp"
 #include "profile/store/store_database.hpp"
@@ -28,6 +31,18 @@ struct IterationTimes {
 
 std::string name_of(const std::string& program, std::int64_t process) {
   return fmt::format("{} ({})", program.substr(program.rfind('/') + 1), process);
+}
+
+// Returns "rank 1 did not end by itself" or "ranks 0, 2 and 3 did not end by themselves".
+std::string format_unfinished_ranks(std::vector<std::int64_t> ranks) {
+  constexpr std::size_t k_max = 4;  // listed ones
+  std::ranges::sort(ranks);
+  if (ranks.size() == 1) return fmt::format("rank {} did not end by itself", ranks.front());
+  if (ranks.size() > k_max)
+    return fmt::format("rank {} and {} more did not end by themselves", ranks.front(), ranks.size() - 1);
+  const auto last = ranks.back();
+  ranks.pop_back();
+  return fmt::format("ranks {} and {} did not end by themselves", fmt::join(ranks, ", "), last);
 }
 
 // Prefix of the note that a planner writes if it produced no plan.
@@ -61,11 +76,11 @@ std::optional<JobSummary> read_job_summary(const std::string& path) {
   job.moved = counts.integer(3);
   IterationTimes measured, predicted;
   profile::Statement runs(database,
-                          "SELECT id, process, program, ended IS NULL AND EXISTS (SELECT 1 FROM loop WHERE"
-                          " run = run.id) FROM run ORDER BY id");
+                          "SELECT id, process, program, ended IS NULL AND (rank IS NOT NULL OR EXISTS"
+                          " (SELECT 1 FROM loop WHERE run = run.id)), COALESCE(rank, -1) FROM run ORDER BY id");
   runs.bind_all();
   while (runs.step()) {
-    if (runs.integer(3) != 0) job.unfinished.push_back({runs.integer(1), runs.text(2)});
+    if (runs.integer(3) != 0) job.unfinished.push_back({runs.integer(1), runs.text(2), runs.integer(4)});
     const auto proof = read_proof(path, runs.integer(0));
     const auto gained = proof ? proof->gained() : std::nullopt;
     if (!gained) continue;
@@ -100,6 +115,10 @@ std::string format_unfinished(const JobSummary& job, std::int64_t except) {
   auto others = job.unfinished;
   std::erase_if(others, [&](const auto& one) { return one.process == except; });
   if (others.empty()) return {};
+  std::vector<std::int64_t> ranks;
+  for (const auto& one : others)
+    if (one.rank >= 0) ranks.push_back(one.rank);
+  if (ranks.size() == others.size()) return format_unfinished_ranks(std::move(ranks));
   const auto first = name_of(others.front().program, others.front().process);
   if (others.size() == 1) return first + " did not end by itself";
   return fmt::format("{} and {} more did not end by themselves", first, others.size() - 1);

@@ -12,11 +12,12 @@ namespace terrace::cli {
 
 struct JobSummary {
   std::int64_t processes = 0;
-  // A process that was killed, or still runs, and had begun a loop. Processes without a loop are omitted: many
-  // programs leave helpers behind.
+  // A process that was killed, or still runs, and had begun a loop or is a rank of an MPI job. Others are omitted:
+  // many programs leave helpers behind.
   struct Unfinished {
     std::int64_t process = 0;
-    std::string program;  // its path
+    std::string program;     // its path
+    std::int64_t rank = -1;  // -1: none
   };
   std::vector<Unfinished> unfinished;
   std::int64_t proven = 0;  // processes that compared a plan with no plan

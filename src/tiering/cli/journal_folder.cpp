@@ -100,6 +100,13 @@ fs::path make_folder() {
   return name;
 }
 
+// Prints that a signal ended this launcher's rank. MPI launchers then kill the other ranks' launchers, so that none
+// may be left to print the closing line of the job.
+void print_lost_rank(const MpiRank& mpi, const SummaryContext::Program& program, const std::string& profile) {
+  fmt::print(stderr, "terrace: rank {} of {} ({}, {}) was ended by {}; the profile goes up to there: {}\n",
+             mpi.rank, mpi.size, program.name, program.process, program.signal, profile);
+}
+
 }  // namespace
 
 void add_journal(Journals& journals, const fs::path& file) {
@@ -230,6 +237,11 @@ void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& ou
       context.requested = outputs.of(label, usual.string());
       context.label = label;
       const auto merged = profile::merge_journals(files, context.requested, notes, mpi_job);
+      // Ranks that the MPI launcher ends by SIGTERM, because another one has failed, are not reported.
+      const auto& signal = context.program.signal;
+      if (merged.has_first_loss && !merged.completes_job && !signal.empty() && signal != "SIGTERM" &&
+          !options.quiet && !options.json)
+        print_lost_rank(*mpi, context.program, merged.path);
       context.quiet = options.quiet || !merged.completes_job;
       print_run_summary(merged, context);
     }

@@ -18,13 +18,15 @@ class JobSummaryTest : public profile::StoreTest {
  protected:
   // Writes a process whose iterations with the plan took `with` instead of `without`; 0: no plan was compared.
   void write(std::uint32_t process, double without, double with, std::uint32_t iterations, bool undone = false,
-             const std::string& backend = "real", bool ends = true, bool has_loop = true) {
+             const std::string& backend = "real", bool ends = true, bool has_loop = true, std::int32_t rank = -1) {
     journals_.push_back(path(std::to_string(process) + ".journal"));
     Journal journal(journals_.back());
     profile::RunRecord run;
     run.process = process;
     run.program = "/opt/bin/app";
     run.backend = backend;
+    run.rank = rank;
+    run.ranks = rank < 0 ? 0 : 8;
     append(journal, run);
     if (has_loop) append(journal, profile::LoopRecord{"main", {0}});
     if (with > 0)
@@ -75,6 +77,21 @@ TEST_F(JobSummaryTest, UnfinishedWithoutLoop_IsOmitted) {
   write(12, 0, 0, 5, false, "real", false);
   write(13, 0, 0, 5, false, "real", false);
   EXPECT_EQ(format_unfinished(job().value(), 0), "app (12) and 1 more did not end by themselves");
+}
+
+// A rank counts without a loop, too.
+TEST_F(JobSummaryTest, UnfinishedRanks_AreListed) {
+  write(10, 0, 0, 5, false, "real", true, true, 0);
+  write(11, 0, 0, 5, false, "real", false, false, 1);
+  EXPECT_EQ(format_unfinished(job().value(), 0), "rank 1 did not end by itself");
+  EXPECT_EQ(format_unfinished(job().value(), 11), "");
+  write(13, 0, 0, 5, false, "real", false, true, 3);
+  EXPECT_EQ(format_unfinished(job().value(), 0), "ranks 1 and 3 did not end by themselves");
+  write(12, 0, 0, 5, false, "real", false, true, 2);
+  EXPECT_EQ(format_unfinished(job().value(), 0), "ranks 1, 2 and 3 did not end by themselves");
+  for (const std::int32_t rank : {4, 5})
+    write(10 + static_cast<std::uint32_t>(rank), 0, 0, 5, false, "real", false, true, rank);
+  EXPECT_EQ(format_unfinished(job().value(), 0), "rank 1 and 4 more did not end by themselves");
 }
 
 TEST_F(JobSummaryTest, NoProof_ReportsNoGain) {

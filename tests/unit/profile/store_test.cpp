@@ -328,6 +328,22 @@ TEST_F(StoreTest, LaunchersOfOneMpiJob_WriteOneProfile) {
   EXPECT_TRUE(last.completes_job);
 }
 
+TEST_F(StoreTest, KilledRanks_OneLauncherHasTheFirstLoss) {
+  const auto name = path("job.terrace");
+  const auto merge = [&](std::uint32_t rank, bool ends) {
+    const auto journal = path(std::to_string(rank) + ".journal");
+    test::write_synthetic_journal(
+        journal, {.process = 100 + rank, .ends = ends, .rank = static_cast<std::int32_t>(rank), .ranks = 4});
+    return merge_journals({journal}, StoreName::requested(name), {}, "job.1");
+  };
+  EXPECT_FALSE(merge(0, true).has_first_loss);
+  EXPECT_TRUE(merge(1, false).has_first_loss);
+  EXPECT_FALSE(merge(2, false).has_first_loss) << "the second one";
+  const auto last = merge(3, true);
+  EXPECT_FALSE(last.has_first_loss);
+  EXPECT_TRUE(last.completes_job);
+}
+
 TEST_F(StoreTest, OtherFile_Throws) {
   const auto refusal = [&](const std::string& file) {
     try {

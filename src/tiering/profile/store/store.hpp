@@ -31,6 +31,7 @@ struct MergeSummary {
   std::size_t incomplete = 0;      // journals with a damaged record or without an end record
   std::vector<std::string> notes;  // also in the file's table `note`
   bool completes_job = true;       // false: other ranks of the MPI job have not ended
+  bool has_first_loss = false;     // a process did not end by itself, before any other one of the MPI job
 };
 
 // Merges journals into a new file, which appears under its name atomically. A truncated journal is merged up to

@@ -220,9 +220,17 @@ bool visit_journal(const std::string& path, const std::function<void(const Journ
 
 namespace {
 
+// Returns how many processes of the MPI job did not end by themselves.
+std::int64_t count_losses(Database& database, const std::string& job) {
+  Statement query(database, "SELECT COUNT(*) FROM run WHERE job = ? AND ended IS NULL");
+  query.bind_all(job);
+  return query.step() ? query.integer(0) : 0;
+}
+
 // Inserts the journals and notes in one transaction.
 void insert_journals(Database& database, const std::vector<std::string>& journals,
                      const std::vector<std::string>& notes, const std::string& job, MergeSummary& summary) {
+  const auto losses = count_losses(database, job);
   for (const auto& journal : journals) merge_journal(database, journal, job, summary);
   if (summary.processes == 0) {
     throw Error(Code::not_found, summary.notes.empty()
@@ -233,6 +241,7 @@ void insert_journals(Database& database, const std::vector<std::string>& journal
     Statement insert(database, "INSERT INTO note(run, at, severity, text) VALUES(NULL, NULL, 'note', ?)");
     insert.run(text);
   }
+  summary.has_first_loss = losses == 0 && count_losses(database, job) > 0;
   // Within the transaction, so that exactly one launcher completes the job.
   Statement ranks(database, "SELECT COUNT(DISTINCT rank) >= MAX(ranks) FROM run WHERE job = ?");
   ranks.bind_all(job);

@@ -161,6 +161,18 @@ std::uint64_t peak() noexcept {
 
 }  // namespace
 
+void warn_address_space_limit(const runtime::Session& session, void (*print)(const char*)) {
+  const auto limit = address_space_limit();
+  if (!limit || !create_marker(session.directory + "/" + runtime::k_limit_said)) return;
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "terrace: address space is limited (ulimit -v %llu) to less than it takes to manage data: large "
+                "blocks come from the program's own allocator, as without terrace; raise the limit to have them "
+                "placed\n",
+                static_cast<unsigned long long>(limit->value >> 10));
+  print(text);
+}
+
 bool prepare_spilled(const runtime::Session& session, void (*say)(const char* line)) noexcept {
   const auto& spec = session.spill;
   if (!spec.is_wanted()) return false;

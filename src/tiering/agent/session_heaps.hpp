@@ -35,4 +35,8 @@ void end_spilled() noexcept;
 // Warns that the program is about to filter its system calls while it has spilled memory.
 void warn_confined_over_file() noexcept;
 
+// Prints, once in a job, that a limit of the address space (RLIMIT_AS) leaves large blocks to the program's
+// allocator. Does nothing without a limit.
+void warn_address_space_limit(const runtime::Session& session, void (*print)(const char*));
+
 }  // namespace terrace::agent

@@ -23,6 +23,7 @@
 #include "agent/lifecycle/process.hpp"
 #include "agent/lifecycle/program_work.hpp"
 #include "agent/main_loop_detector.hpp"
+#include "agent/mpi_objects/mpi_object_placer.hpp"
 #include "agent/program_coverage.hpp"
 #include "agent/session_heaps.hpp"
 #include "agent/uninstrumented_monitor.hpp"
@@ -116,6 +117,7 @@ struct AgentState final : observe::AccessSink, Clock {
   runtime::ProfileSource observed = runtime::ProfileSource::none;  // how an uninstrumented program is observed
   std::optional<UninstrumentedMonitor> monitor;
   memory::Ledger* ledger = nullptr;  // of the first configuration
+  std::optional<MpiObjectPlacer> mpi_objects;
   Process process;
 };
 
@@ -264,22 +266,6 @@ void make_scheduler(AgentState& state) {
   observe::t_thread.is_scheduled = true;
 }
 
-void warn_address_space_limit(const AgentState& state) {  // once in a job
-  const auto limit = address_space_limit();
-  if (!limit || state.regions.reserved().value > 0) return;
-  const auto path = state.session.directory + "/" + runtime::k_limit_said;
-  const auto file = syscall(SYS_open, path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0) return;
-  syscall(SYS_close, file);
-  char text[256];
-  std::snprintf(text, sizeof text,
-                "terrace: address space is limited (ulimit -v %llu) to less than it takes to manage data: large "
-                "blocks come from the program's own allocator, as without terrace; raise the limit to have them "
-                "placed\n",
-                static_cast<unsigned long long>(limit->value >> 10));
-  print_message(text);
-}
-
 // Makes all state of the process from the session file. Throws Error.
 Process* build(const char* session_path) {
   auto* state = new AgentState(runtime::read_session(session_path));
@@ -311,12 +297,16 @@ Process* build(const char* session_path) {
     process.confined_over_file = warn_confined_over_file;
   }
   if (process.make_spilled) process.big_block = std::max<std::uint64_t>(process.big_block, k_big_block);
-  if (!state->session.spill.is_wanted()) warn_address_space_limit(*state);
+  if (!state->session.spill.is_wanted() && state->regions.reserved().value == 0)
+    warn_address_space_limit(state->session, print_message);
   if (state->monitor) {
     process.begin_monitoring = [] { g_agent->monitor->begin(); };
     process.end_monitoring = [] { g_agent->monitor->end(); };
   }
   process.ordered = make_ordered(state->session, *state->ledger, print_message);
+  if (state->session.mpi_objects.is_observed())
+    process.shared_mappings = process.mpi_objects = &state->mpi_objects.emplace(
+        state->session.mpi_objects, *state->ledger, state->session.directory, print_message);
   if (state->session.hooks && state->session.phases.detects_loops()) {
     process.loops = &state->loops.emplace(process, state->session.phases);
     process.loops->follow(process.simulated, state->session.sample_every);

@@ -60,16 +60,22 @@ void add_region_tool(std::vector<std::string>& variables, const std::string& lib
       variables.push_back(name + library);
 }
 
+struct PreloadedParts {
+  bool hooks = false;  // accesses are observed
+  bool mpi = false;    // the layer of MPI functions
+};
+
 // Returns the variables that make the program load the library and find its session.
 std::vector<std::string> program_environment(const fs::path& session, runtime::Backend backend,
-                                             const std::vector<std::string>& command, bool observes_accesses) {
+                                             const std::vector<std::string>& command,
+                                             const PreloadedParts& parts) {
   // An instrumented process switches to the other library itself.
-  const auto library = library_path(observes_accesses);
+  const auto library = library_path(parts.hooks);
   const auto preload = environment("LD_PRELOAD");
   const auto checks = environment("ASAN_OPTIONS");
   std::vector<std::string> variables{
       fmt::format("{}={}", runtime::k_session_variable, session.string()),
-      fmt::format("LD_PRELOAD={}{}{}{}", library, uses_mpi(command) ? ":" + mpi_library_path() : "",
+      fmt::format("LD_PRELOAD={}{}{}{}", library, parts.mpi ? ":" + mpi_library_path() : "",
                   preload.empty() ? "" : ":", preload),
       // UCX's memory hooks replace mmap and would hide the program's mappings from an interposer.
       "UCX_MEM_MMAP_HOOK_MODE=none",
@@ -281,8 +287,9 @@ struct PreparedLaunch {
         session_file(folder.path() / (std::string("session") + session_extension(options, session))) {
     write_session();
     // A session of late start (its name has an extension) observes no accesses.
-    const bool observes_accesses = session_file.extension().empty() && needs_hooks(options, session);
-    environment = program_environment(session_file, session.backend, options.command, observes_accesses);
+    const PreloadedParts parts{session_file.extension().empty() && needs_hooks(options, session),
+                               uses_mpi(options.command) || session.mpi_objects.is_wanted()};
+    environment = program_environment(session_file, session.backend, options.command, parts);
   }
 
   void write_session() const {

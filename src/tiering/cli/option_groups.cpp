@@ -34,6 +34,7 @@ std::vector<std::string_view> names_of(const auto& variants) {
 constexpr const char* k_common = "Common options";
 constexpr const char* k_out_of_core = "Out-of-core memory";
 constexpr const char* k_by_intent = "Placement by intent";
+constexpr const char* k_mpi = "MPI programs";
 constexpr const char* k_phases = "Phases and loops";
 constexpr const char* k_planning = "Planning";
 constexpr const char* k_profiling = "Profiling";
@@ -160,6 +161,17 @@ void add_by_intent(CLI::App& app, LaunchOptions& options) {
   app.add_flag(
       "--eager", options.eager,
       "place data at allocation, not at first touch; applies only to --intent and the calls of terrace.h");
+}
+
+void add_mpi(CLI::App& app, LaunchOptions& options) {
+  begin_group(app, k_mpi);
+  app.add_option(
+         "--mpi-objects", options.mpi_objects,
+         "place the memory that the MPI library allocates for itself, by kind: eager, cells, copy_buffers, "
+         "pools, fifos, windows, alloc_mem; a place is one of terrace machine, or the kind of its memory")
+      ->type_name("KIND=PLACE")
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 void add_phases(CLI::App& app, LaunchOptions& options) {
@@ -305,6 +317,7 @@ void add_launch_options(CLI::App& app, LaunchOptions& options, UncheckedOptions&
   add_common(app, options);
   if (!is_record) add_out_of_core(app, options);
   if (options.is_run()) add_by_intent(app, options);
+  if (options.is_run()) add_mpi(app, options);
   if (!options.is_replay()) add_phases(app, options);
   if (!is_record) add_planning(app, options);
   add_profiling(app, options, unchecked.every);

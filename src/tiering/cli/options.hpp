@@ -56,6 +56,7 @@ struct LaunchOptions {
   std::string intent;                    // run: ordering that data are placed by; "": a planner places data
   double watermark = memory::k_free_watermark;  // run: share of each place that orderings leave free
   bool eager = false;                           // run: --intent places pages at allocation, not at first touch
+  std::vector<std::string> mpi_objects;         // run: places of the MPI library's memory, "cells=hbm0"
   std::string gauges;                           // run: file for Prometheus' textfile collector; "": none
   bool json = false;
   bool quiet = false;

@@ -19,6 +19,7 @@
 #include "cli/core_time_option.hpp"
 #include "cli/intent.hpp"
 #include "cli/machine_presence.hpp"
+#include "cli/mpi_objects_option.hpp"
 #include "cli/mpi_programs.hpp"
 #include "cli/name_resolution.hpp"
 #include "cli/spill_option.hpp"
@@ -332,6 +333,7 @@ runtime::Session session_of(const LaunchOptions& options, const std::string& dir
   session.sample_every = options.every;
   session.spill = build_spill_spec(options, sentences);
   configure_intent(options, session);
+  configure_mpi_objects(options, session);
   // A memory-side cache simulates the lines of each chunk, and out-of-core memory its pages: both limit the chunk
   // size.
   const auto cached = [](const runtime::SessionConfiguration& configuration) {

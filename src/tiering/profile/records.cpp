@@ -123,9 +123,13 @@ template <class Io, SameAs<MpiMessages> R>
 void fields(Io& io, R& r) {
   io(r.peer, r.size_class, r.messages, r.bytes);
 }
+template <class Io, SameAs<MpiObjectUse> R>
+void fields(Io& io, R& r) {
+  io(r.library, r.kind, r.object, r.place, r.objects, r.bytes, r.elsewhere);
+}
 template <class Io, SameAs<MpiRecord> R>
 void fields(Io& io, R& r) {
-  io(r.functions, r.messages);
+  io(r.functions, r.messages, r.objects);
 }
 template <class Io, SameAs<SpillRecord> R>
 void fields(Io& io, R& r) {

@@ -200,9 +200,21 @@ struct MpiMessages {
   std::uint8_t size_class = 0;  // 0: empty messages; k: at least 2^(k-1) bytes, less than 2^k
   std::uint64_t messages = 0, bytes = 0;
 };
+// Memory that the MPI library has allocated for itself (agent/mpi_objects/mpi_object_placer.hpp): objects of one
+// row of its table in one place. Of shared objects the process's own part.
+struct MpiObjectUse {
+  std::string library;  // "MPICH 4.0.2"
+  std::string kind;     // strategy::MpiObjectKind: "pools"
+  std::string object;   // "pools of sysv"
+  std::string place;    // where they are bound; "": where the library has put them
+  std::uint64_t objects = 0;
+  std::uint64_t bytes = 0;      // at most at one time
+  std::uint64_t elsewhere = 0;  // bytes that the kernel did not bind, or whose pages it did not move
+};
 struct MpiRecord {  // of the whole process; the last record is valid
   std::vector<MpiFunctionUse> functions;
   std::vector<MpiMessages> messages;
+  std::vector<MpiObjectUse> objects{};
 };
 // Cumulative statistics of a process's out-of-core memory (docs/how-to/out-of-core.md).
 struct FileIoTotals {

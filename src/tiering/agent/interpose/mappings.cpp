@@ -12,6 +12,7 @@
 #include "agent/heap/object_registry.hpp"
 #include "agent/heap/ordered_heap.hpp"
 #include "agent/heap/spilled_heap.hpp"
+#include "agent/interpose/shared_mappings.hpp"
 #include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/in_process.hpp"
 #include "core/errno_scope.hpp"
@@ -118,6 +119,10 @@ void* map_for_program(void* address, std::size_t length, int protection, int fla
   // Reservations (no write access) become objects when they are used.
   if (is_data && length >= here->big_block && (flags & (MAP_STACK | MAP_GROWSDOWN)) == 0)
     note_object(*here, got, length);
+  if (here->shared_mappings && file >= 0 && offset == 0 && (flags & MAP_TYPE) != MAP_PRIVATE) {
+    const ErrnoScope errno_scope;
+    here->shared_mappings->on_mapped(got, length, file);
+  }
   return got;
 }
 
@@ -143,7 +148,9 @@ TERRACE_EXPORT int munmap(void* address, size_t length) noexcept {
   if (reinterpret_cast<std::uint64_t>(address) % terrace::k_page == 0) agent::forget_intent(address, length);
   if (auto* const heap = agent::spilled_heap_at(address, length))
     return terrace::observe::call_inside([&] { return heap->unmap(address, length); });
-  if (auto* const here = agent::observed_process()) agent::forget_object(*here, address, length);
+  auto* const here = agent::observed_process();
+  if (here) agent::forget_object(*here, address, length);
+  if (here && here->shared_mappings) here->shared_mappings->on_unmapped(address, length);
   return static_cast<int>(syscall(SYS_munmap, address, length));
 }
 

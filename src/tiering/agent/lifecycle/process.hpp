@@ -39,7 +39,9 @@ class ObjectRegistry;
 class OrderedHeap;
 class MainLoopDetector;
 class MpiMonitor;
+class MpiObjectPlacer;
 class ProgramWork;
+class SharedMappingListener;
 class SpilledHeap;
 class SpilledSmall;
 
@@ -48,16 +50,18 @@ struct Process {
   observe::AddressMap* map = nullptr;  // null: accesses are not traced
   memory::RegionSpace* regions = nullptr;
   observe::SymbolTable* symbols = nullptr;
-  ProgramWork* work = nullptr;                 // null: accesses are not traced
-  Clock* clock = nullptr;                      // the program's
-  ObjectRegistry* objects = nullptr;           // made by startup.cpp after start()
-  sim::Scheduler* scheduler = nullptr;         // null on real memory, where the system schedules threads
-  sim::ThreadClocks* thread_clocks = nullptr;  // of all configurations
-  observe::CodeMap* code = nullptr;            // null: the program's time is not sampled
-  OrderedHeap* ordered = nullptr;              // null: no placement by intent
-  MainLoopDetector* loops = nullptr;           // null: the main loop is not searched
-  MpiMonitor* mpi = nullptr;                   // null: MPI calls are not evaluated
-  SpilledHeap* (*make_spilled)() = nullptr;    // null: no spilled memory; called at most once
+  ProgramWork* work = nullptr;                       // null: accesses are not traced
+  Clock* clock = nullptr;                            // the program's
+  ObjectRegistry* objects = nullptr;                 // made by startup.cpp after start()
+  sim::Scheduler* scheduler = nullptr;               // null on real memory, where the system schedules threads
+  sim::ThreadClocks* thread_clocks = nullptr;        // of all configurations
+  observe::CodeMap* code = nullptr;                  // null: the program's time is not sampled
+  OrderedHeap* ordered = nullptr;                    // null: no placement by intent
+  MainLoopDetector* loops = nullptr;                 // null: the main loop is not searched
+  MpiMonitor* mpi = nullptr;                         // null: MPI calls are not evaluated
+  MpiObjectPlacer* mpi_objects = nullptr;            // null: the memory of MPI libraries is not observed
+  SharedMappingListener* shared_mappings = nullptr;  // null: no interest in shared memory
+  SpilledHeap* (*make_spilled)() = nullptr;          // null: no spilled memory; called at most once
   transfer::Preference (*preference_of)(std::string_view object) noexcept =
       nullptr;                                   // null: no plan has preferences
   std::uint64_t spilled_memory = 0;              // limit of resident spilled memory, bytes
@@ -124,9 +128,10 @@ bool register_touched_memory(std::uint64_t address) noexcept;
 // the program has no hooks, and whether that matters.
 void finish_loops(Process& process) noexcept;
 
-// --- implemented in mpi/mpi_monitor.cpp -------------------------------------------------------------------------
+// --- implemented in mpi_monitor/mpi_record.cpp ------------------------------------------------------------------
 
-// Writes the statistics of the program's MPI calls, if any, to the journal at the end of the program.
+// Writes the statistics of the program's MPI calls, and the memory of its MPI library, to the journal at the end of
+// the program.
 void finish_mpi(Process& process) noexcept;
 
 }  // namespace terrace::agent

@@ -24,6 +24,7 @@
 #include "agent/mpi_monitor/loop_requests.hpp"
 #include "agent/mpi_monitor/mpi_statistics.hpp"
 #include "agent/mpi_monitor/python_paths.hpp"
+#include "agent/mpi_objects/mpi_object_placer.hpp"
 #include "core/system_time.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbol_names.hpp"
@@ -375,6 +376,7 @@ void on_call_begin(const MpiCall* call) noexcept {
     const observe::RuntimeScope inside;
     monitor->on_begin(*call);
   }
+  if (here->mpi_objects) here->mpi_objects->on_call_begin(*call);
   mpi_statistics().on_begin();
 }
 
@@ -383,6 +385,7 @@ void on_call_end(const MpiCall* call) noexcept {
   if (!here) return;
   const observe::RuntimeScope inside;
   mpi_statistics().on_end(*call);
+  if (here->mpi_objects) here->mpi_objects->on_call_end(*call);
   if (auto* const monitor = find_monitor(*here)) monitor->on_end(*call);
 }
 
@@ -392,14 +395,6 @@ constexpr MpiListener k_listener{&on_call_begin, &on_call_end};
 
 extern "C" [[gnu::visibility("default")]] const MpiListener* terrace_mpi_listener() noexcept {
   return &k_listener;
-}
-
-void finish_mpi(Process& process) noexcept {
-  try {
-    const auto record = mpi_statistics().record();
-    if (!record.functions.empty()) process.runtime->on_mpi_statistics(record);
-  } catch (const std::exception&) {  // no memory: the profile has no statistics
-  }
 }
 
 }  // namespace terrace::agent

@@ -275,7 +275,7 @@ void RunRows::add(const LoopsRecord& r) {
 }
 
 void RunRows::add(const MpiRecord& r) {
-  for (const char* table : {"mpi_call", "mpi_message"}) {
+  for (const char* table : {"mpi_call", "mpi_message", "mpi_object"}) {
     Statement clear(database_, std::string("DELETE FROM ") + table + " WHERE run = ?");
     clear.run(id_);
   }
@@ -283,6 +283,9 @@ void RunRows::add(const MpiRecord& r) {
   for (const auto& one : r.functions) call.run(id_, one.name, one.calls, one.time, one.sent, one.received);
   Statement message(database_, "INSERT OR REPLACE INTO mpi_message VALUES(?, ?, ?, ?, ?)");
   for (const auto& one : r.messages) message.run(id_, one.peer, one.size_class, one.messages, one.bytes);
+  Statement object(database_, "INSERT INTO mpi_object VALUES(?, ?, ?, ?, NULLIF(?, ''), ?, ?, ?)");
+  for (const auto& one : r.objects)
+    object.run(id_, one.library, one.kind, one.object, one.place, one.objects, one.bytes, one.elsewhere);
 }
 
 void RunRows::add(const SpillRecord& r) {

@@ -165,6 +165,9 @@ CREATE TABLE mpi_call(
 CREATE TABLE mpi_message(
   run INTEGER NOT NULL REFERENCES run(id), peer INTEGER NOT NULL, size_class INTEGER NOT NULL,
   messages INTEGER NOT NULL, bytes INTEGER NOT NULL, PRIMARY KEY(run, peer, size_class)) WITHOUT ROWID;
+CREATE TABLE mpi_object(
+  run INTEGER NOT NULL REFERENCES run(id), library TEXT NOT NULL, kind TEXT NOT NULL, object TEXT NOT NULL,
+  place TEXT, objects INTEGER NOT NULL, bytes INTEGER NOT NULL, elsewhere INTEGER NOT NULL);
 CREATE TABLE coverage(
   run INTEGER PRIMARY KEY REFERENCES run(id), sample_period REAL NOT NULL, not_sampled TEXT NOT NULL,
   samples INTEGER NOT NULL, time_share REAL NOT NULL, time_at_least REAL NOT NULL, heap REAL NOT NULL,

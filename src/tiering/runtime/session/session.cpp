@@ -123,6 +123,7 @@ void Session::to_blob(BlobWriter& out) const {
   out.put(intent.name);
   out.put(intent.mark);
   out.put(intent.eager);
+  mpi_objects.to_blob(out);
 }
 
 Session Session::from_blob(BlobReader& in) {
@@ -161,6 +162,7 @@ Session Session::from_blob(BlobReader& in) {
   session.intent.name = in.get_string();
   session.intent.mark = in.get<double>();
   session.intent.eager = in.get<bool>();
+  session.mpi_objects = MpiObjectsSpec::from_blob(in);
   return session;
 }
 

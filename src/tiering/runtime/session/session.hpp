@@ -18,10 +18,11 @@
 #include "observe/perf/perf_event.hpp"
 #include "observe/progress_variant.hpp"
 #include "runtime/runtime_parts.hpp"
+#include "runtime/session/mpi_objects_spec.hpp"
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 13;
+inline constexpr std::uint32_t k_session_version = 14;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 // Suffix of the session's name under which a process defers start-up until it could place something.
 inline constexpr const char* k_late_session = ".late";
@@ -109,6 +110,7 @@ struct Session {
   std::vector<std::string> notes;                       // for the journal
   SpillSpec spill{};
   IntentSpec intent{};
+  MpiObjectsSpec mpi_objects{};
   bool hooks = true;  // observe accesses of programs that were built with the wrappers
 
   void to_blob(BlobWriter& out) const;

@@ -94,7 +94,11 @@ struct MpiObjectPlacer::CallState {
   std::uint32_t rank = 0, ranks = 0;            // of the window's communicator; ranks 0: unknown
   std::uint64_t size = 0;                       // bytes that the rank requests
   Place place{};                                // of the window or memory
-  std::uint64_t low[4]{}, high[4]{};            // shared mappings that appeared in a call that allocates
+  struct Mapping {
+    std::uint64_t low = 0, high = 0;
+    const MpiObject* window = nullptr;  // the row that it matches, if that is one of windows
+  };
+  Mapping mappings[4]{};  // shared ones that appeared while a window is allocated
   std::size_t num_mappings = 0;
   std::size_t first_part = 0;  // parts from here on were added in the call
 };
@@ -232,15 +236,16 @@ void MpiObjectPlacer::add_mapping(std::uint64_t address, std::uint64_t size, std
                                   std::optional<bool> is_creator) {
   library_.find();
   if (!library_.is_described()) return;
-  if (t_call.action == Action::window && t_call.num_mappings < std::size(t_call.low)) {
-    t_call.low[t_call.num_mappings] = address;
-    t_call.high[t_call.num_mappings++] = address + page_up(size);
-  }
   const auto function = canonical_name(terrace_mpi_function_name(t_call.function));
   const auto found = library_.classify({.name = name,
                                         .size = page_up(size),
                                         .function = function,
                                         .request = {.ranks = t_call.ranks, .size = t_call.size}});
+  if (t_call.action == Action::window && t_call.num_mappings < std::size(t_call.mappings)) {
+    const bool is_window = found.object && found.object->kind == MpiObjectKind::windows;
+    t_call.mappings[t_call.num_mappings++] = {address, address + page_up(size),
+                                              is_window ? found.object : nullptr};
+  }
   if (!found.object) return;
   const auto& object = *found.object;
   seen_[static_cast<std::size_t>(object.kind)] = true;
@@ -311,15 +316,19 @@ void MpiObjectPlacer::end_allocation(const MpiCall& call) {
   const bool is_window = t_call.action == Action::window;
   const auto base = load<std::uint64_t>(mpi_argument(call, is_window ? k_window_base : k_memory_base));
   if (base == 0) return;
-  const auto* const object = library_.find_row(canonical_name(terrace_mpi_function_name(t_call.function)), false);
-  for (std::size_t i = 0; object && i < t_call.num_mappings; ++i) {
-    const auto mapping = t_call.low[i];
-    if (base < mapping || base >= t_call.high[i]) continue;
-    // A window of a page may look like the library's lock.
-    remove_parts([&](const Part& part) { return part.mapping == mapping; });
-    return add_part(*object, {.mapping = mapping,
+  for (std::size_t i = 0; i < t_call.num_mappings; ++i) {
+    const auto& mapping = t_call.mappings[i];
+    if (base < mapping.low || base >= mapping.high) continue;
+    // A window of a page may look like the library's lock, and one of another size has no row.
+    for (const auto& part : parts_)
+      if (part.mapping == mapping.low) --uses_[part.use].use.objects;
+    remove_parts([&](const Part& part) { return part.mapping == mapping.low; });
+    const auto function = canonical_name(terrace_mpi_function_name(call.function));
+    const auto* const object = mapping.window ? mapping.window : library_.find_row(function, false);
+    if (!object) return;
+    return add_part(*object, {.mapping = mapping.low,
                               .low = page_up(base),
-                              .high = std::min(page_up(base + t_call.size), t_call.high[i]),
+                              .high = std::min(page_up(base + t_call.size), mapping.high),
                               .bytes = t_call.size,
                               .place = t_call.place});
   }

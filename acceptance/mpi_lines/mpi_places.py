@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the reports of tests/support/mpi_places.c, and compares the node of each page with what was requested: the
+rank's own objects on one node, everything else on the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from terrace import _core
+
+PAGE = 4096
+WINDOW = 300000  # as the program requests
+FUNCTIONS = ("MPI_Init", "MPI_Win_allocate", "MPI_Win_allocate_shared", "MPI_Allreduce", "MPI_Alloc_mem")
+KINDS = ("eager", "cells", "copy_buffers", "pools", "fifos", "windows", "alloc_mem")
+OWN = {"window": "windows", "shared": "windows", "memory": "alloc_mem"}  # lines of a report
+
+
+@dataclass
+class Mapping:
+    """A mapping and the node of each of its pages; None: not mapped."""
+
+    low: int
+    high: int
+    is_shared: bool
+    inode: int
+    name: str
+    nodes: list[int | None] = field(default_factory=list)
+
+    def on(self, low: int, high: int) -> set[int]:
+        """Returns the nodes of mapped pages in [low, high)."""
+        first, last = (max(low, self.low) - self.low) // PAGE, (min(high, self.high) - self.low) // PAGE
+        return {node for node in self.nodes[first:last] if node is not None}
+
+
+@dataclass
+class Report:
+    """What one rank has written."""
+
+    rank: int
+    ranks: int
+    versions: dict[str, str]
+    own: dict[str, tuple[int, int]]  # address and bytes
+    mappings: list[Mapping]
+
+    def tables(self) -> list[_core.MpiObjectTable]:
+        """Returns the tables of the process's libraries."""
+        return [
+            table
+            for table in _core.shipped_mpi_objects()
+            if any(table.describes(file, version) for file, version in self.versions.items())
+        ]
+
+
+@dataclass
+class Findings:
+    """Of one run: what lies elsewhere than requested, and which kinds were seen, with the bytes of their parts."""
+
+    problems: list[str] = field(default_factory=list)
+    seen: dict[str, int] = field(default_factory=dict)
+    pages: int = 0  # that were compared
+
+
+def read_report(path: Path) -> Report:
+    """Returns the report in a file."""
+    report = Report(0, 0, {}, {}, [])
+    for line in path.read_text().splitlines():
+        word, *rest = line.split(maxsplit=2)
+        if word == "#":
+            report.versions[rest[0]] = rest[1]
+        elif word == "job":
+            report.rank, report.ranks = int(rest[0]), int(rest[1])
+        elif word in OWN:
+            report.own[word] = (int(rest[0], 16), int(rest[1]))
+        elif word == "n":
+            for run in line.split()[1:]:
+                node, pages = run.split("x")
+                report.mappings[-1].nodes += [None if node == "-" else int(node)] * int(pages)
+        else:
+            found = re.fullmatch(r"(\w+)-(\w+) (\S+) (\d+) ?(.*)", line)
+            assert found, line
+            low, high = int(found[1], 16), int(found[2], 16)
+            one = Mapping(low, high, found[3][3] == "s", int(found[4]), found[5])
+            last = report.mappings[-1] if report.mappings else None
+            # The kernel divides a mapping where its memory policy changes.
+            if last and (last.high, last.inode, last.name) == (low, one.inode, one.name):
+                last.high = high
+            else:
+                report.mappings.append(one)
+    return report
+
+
+def check(reports: Iterable[Report], slow: int, fast: int, kinds: Iterable[str]) -> Findings:
+    """Compares the pages of all ranks; objects of `kinds` belong on the fast node, for all ranks."""
+    findings = Findings()
+    wanted = set(kinds)
+    for report in reports:
+        for mapping in report.mappings:
+            expected = list(_parts(report, mapping, findings))
+            expected = [(low, high) for low, high, kind in expected if kind in wanted]
+            _compare(report, mapping, expected, slow, fast, findings)
+    return findings
+
+
+def _compare(
+    report: Report, mapping: Mapping, parts: list[tuple[int, int]], slow: int, fast: int, findings: Findings
+) -> None:
+    for index, node in enumerate(mapping.nodes):
+        if node is None:
+            continue
+        findings.pages += 1
+        at = mapping.low + index * PAGE
+        requested = fast if any(low <= at < high for low, high in parts) else slow
+        if node != requested:
+            findings.problems.append(
+                f"rank {report.rank}: page {index} of {len(mapping.nodes)} of {mapping.name or 'anonymous'} "
+                f"is on node {node} instead of {requested}"
+            )
+
+
+def _up(address: int) -> int:
+    return (address + PAGE - 1) // PAGE * PAGE
+
+
+def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[tuple[int, int, str]]:
+    """Yields the parts of a mapping that belong to objects: begin, end (of whole pages), and kind."""
+    windows = [each for each in ("window", "shared") if mapping.low <= report.own[each][0] < mapping.high]
+    if mapping.is_shared and windows:
+        _note(findings, "windows", WINDOW)
+        base, size = report.own[windows[0]]
+        # Parts are contiguous, or in pages of their own (osc/rdma).
+        name = {"window": "MPI_Win_allocate", "shared": "MPI_Win_allocate_shared"}[windows[0]]
+        found = _classify(report, mapping, [name])
+        if found is None or found.kind != "windows":
+            findings.problems.append(f"{mapping.name}: no formula gives {mapping.high - mapping.low} bytes")
+            return
+        stride = found.slice(report.ranks, WINDOW) or size
+        first = base - report.rank * stride
+        yield _up(first), min(_up(first + (report.ranks - 1) * stride + size), mapping.high), "windows"
+        return
+    for name in OWN:
+        base, size = report.own[name]
+        if not mapping.is_shared and mapping.low <= base < mapping.high:
+            _note(findings, OWN[name], size)
+            yield _up(base), (base + size) // PAGE * PAGE, OWN[name]
+    found = _classify(report, mapping, FUNCTIONS) if mapping.is_shared else None
+    if found is None or not found.may_bind:
+        return
+    header, part = found.header(report.ranks), found.slice(report.ranks)
+    _note(findings, found.kind, part or found.size(report.ranks) or 0)
+    if part and header is not None:
+        yield _up(mapping.low + header), _up(mapping.low + header + part * report.ranks), found.kind
+    else:
+        yield mapping.low, mapping.high, found.kind
+
+
+def _note(findings: Findings, kind: str, size: int) -> None:
+    findings.seen[kind] = max(size, findings.seen.get(kind, 0))
+
+
+def _classify(report: Report, mapping: Mapping, functions: Iterable[str]) -> _core.MpiObject | None:
+    """Returns the row whose formula gives exactly the mapped size."""
+    name = "sysv" if mapping.name.startswith("/SYSV") else mapping.name
+    classifier = _core.MpiClassifier(report.tables())
+    for function in functions:
+        requested = WINDOW if function.startswith("MPI_Win") else 0
+        found = classifier.classify(name, mapping.high - mapping.low, function, report.ranks, requested)
+        if found is None:
+            continue
+        size = found.size(report.ranks, requested)
+        if size is None or _up(size) == mapping.high - mapping.low:
+            return found
+    return None

@@ -38,7 +38,7 @@ class Mapping:
 
 @dataclass
 class Report:
-    """What one rank has written."""
+    """The report of one rank."""
 
     rank: int
     ranks: int
@@ -57,7 +57,7 @@ class Report:
 
 @dataclass
 class Findings:
-    """Of one run: what lies elsewhere than requested, and which kinds were seen, with the bytes of their parts."""
+    """Pages of a run that are elsewhere than requested, and the kinds that it has, with the bytes of their parts."""
 
     problems: list[str] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
@@ -93,15 +93,31 @@ def read_report(path: Path) -> Report:
     return report
 
 
-def check(reports: Iterable[Report], slow: int, fast: int, kinds: Iterable[str]) -> Findings:
-    """Compares the pages of all ranks; objects of `kinds` belong on the fast node, for all ranks."""
+def check(
+    reports: Iterable[Report], slow: int, fast: int, kinds: Iterable[str], placing: Iterable[int] | None = None
+) -> Findings:
+    """Compares the pages of all ranks. Objects of `kinds` belong on the fast node: those of the ranks `placing`,
+    by default of all."""
     findings = Findings()
     wanted = set(kinds)
-    for report in reports:
+    nodes: dict[str, dict[int, set[int]]] = {}  # of objects whose rank is not known: by row and inode
+    ranks = list(reports)
+    chosen = set(range(len(ranks))) if placing is None else set(placing)
+    for report in ranks:
         for mapping in report.mappings:
-            expected = list(_parts(report, mapping, findings))
-            expected = [(low, high) for low, high, kind in expected if kind in wanted]
+            parts = [part for part in _parts(report, mapping, findings) if part.kind in wanted]
+            if len(chosen) < len(ranks) and parts and parts[0].rank is None:
+                if parts[0].is_for_rank:
+                    found = nodes.setdefault(parts[0].row, {}).setdefault(mapping.inode, set())
+                    found |= mapping.on(mapping.low, mapping.high)
+                continue
+            expected = [(part.low, part.high) for part in parts if part.rank is None or part.rank in chosen]
             _compare(report, mapping, expected, slow, fast, findings)
+    for row, objects in nodes.items():
+        on_fast = sum(found == {fast} for found in objects.values())
+        on_slow = sum(found == {slow} for found in objects.values())
+        if (on_fast, on_fast + on_slow) != (len(chosen), len(objects)):
+            findings.problems.append(f"{row}: {on_fast} on the fast node, {on_slow} on the slow one")
     return findings
 
 
@@ -121,40 +137,59 @@ def _compare(
             )
 
 
+@dataclass(frozen=True)
+class Part:
+    """Whole pages of an object, or of a rank's part of one."""
+
+    low: int
+    high: int
+    kind: str
+    row: str
+    rank: int | None = None  # to which it belongs, if that is known
+    is_for_rank: bool = False  # the library makes one such object for each rank
+
+
 def _up(address: int) -> int:
     return (address + PAGE - 1) // PAGE * PAGE
 
 
-def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[tuple[int, int, str]]:
-    """Yields the parts of a mapping that belong to objects: begin, end (of whole pages), and kind."""
+def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Part]:
+    """Yields the parts of a mapping that belong to objects."""
     windows = [each for each in ("window", "shared") if mapping.low <= report.own[each][0] < mapping.high]
     if mapping.is_shared and windows:
         _note(findings, "windows", WINDOW)
         base, size = report.own[windows[0]]
-        # Parts are contiguous, or in pages of their own (osc/rdma).
         name = {"window": "MPI_Win_allocate", "shared": "MPI_Win_allocate_shared"}[windows[0]]
         found = _classify(report, mapping, [name])
         if found is None or found.kind != "windows":
             findings.problems.append(f"{mapping.name}: no formula gives {mapping.high - mapping.low} bytes")
             return
+        # Parts are contiguous, or in pages of their own (osc/rdma).
         stride = found.slice(report.ranks, WINDOW) or size
         first = base - report.rank * stride
-        yield _up(first), min(_up(first + (report.ranks - 1) * stride + size), mapping.high), "windows"
+        for rank in range(report.ranks):
+            low = first + rank * stride
+            yield Part(_up(low), min(_up(low + size), mapping.high), "windows", found.name, rank)
         return
     for name in OWN:
         base, size = report.own[name]
         if not mapping.is_shared and mapping.low <= base < mapping.high:
             _note(findings, OWN[name], size)
-            yield _up(base), (base + size) // PAGE * PAGE, OWN[name]
+            yield Part(_up(base), (base + size) // PAGE * PAGE, OWN[name], name, report.rank)
     found = _classify(report, mapping, FUNCTIONS) if mapping.is_shared else None
     if found is None or not found.may_bind:
         return
     header, part = found.header(report.ranks), found.slice(report.ranks)
     _note(findings, found.kind, part or found.size(report.ranks) or 0)
     if part and header is not None:
-        yield _up(mapping.low + header), _up(mapping.low + header + part * report.ranks), found.kind
+        for rank in range(report.ranks):
+            low = mapping.low + header + rank * part
+            yield Part(_up(low), _up(low + part), found.kind, found.name, rank)
     else:
-        yield mapping.low, mapping.high, found.kind
+        is_for_rank = found.count(report.ranks) == report.ranks
+        suffix = re.search(r"_segment\..*\.([0-9]+)$", mapping.name)  # Open MPI's files end in the rank
+        owner = int(suffix[1]) if suffix else None
+        yield Part(mapping.low, mapping.high, found.kind, found.name, owner, is_for_rank)
 
 
 def _note(findings: Findings, kind: str, size: int) -> None:

@@ -103,7 +103,12 @@ def terrace_program() -> str:
 
 def machine_here() -> dict[str, Any]:
     """Returns the description of this machine from `terrace machine --json`."""
-    found: dict[str, Any] = json.loads(run_terrace(["machine", "--json"]))
+    return machine_document(None)
+
+
+def machine_document(name: str | None) -> dict[str, Any]:
+    """Returns the description of a machine (None: this one) from `terrace machine --json`."""
+    found: dict[str, Any] = json.loads(run_terrace(["machine", *([name] if name else []), "--json"]))
     return found
 
 

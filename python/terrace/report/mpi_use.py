@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Summarises the MPI calls of a process, and the imbalance between ranks. `terrace show` prints them."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rich.console import Console
 
 from terrace import units
 from terrace.output import table
-from terrace.store.mpi import MpiCall, MpiMessages, read_calls, read_messages, read_rank_times
+from terrace.report import mpi_memory
+from terrace.store.mpi import (
+    MpiCall,
+    MpiMessages,
+    MpiObjectUse,
+    read_calls,
+    read_messages,
+    read_objects,
+    read_rank_times,
+)
 from terrace.store.reader import Store
 from terrace.store.values import Run
 
@@ -17,7 +26,7 @@ _SHOWN = 5  # functions
 
 @dataclass(frozen=True)
 class MpiUse:
-    """A process's calls, the longest first, its messages, and each rank's seconds in MPI.
+    """A process's calls, the longest first, its messages, each rank's seconds in MPI, and the library's memory.
 
     `share`: of the run's time; None where that is virtual or the run has not ended.
     """
@@ -26,6 +35,7 @@ class MpiUse:
     messages: list[MpiMessages]
     rank_times: dict[int, float]
     share: float | None
+    objects: list[MpiObjectUse] = field(default_factory=list)
 
     @property
     def time(self) -> float:
@@ -39,7 +49,7 @@ def gather(store: Store, run: Run) -> MpiUse | None:
     if not calls:
         return None
     share = None if run.virtual or not run.ended else sum(call.time for call in calls) / run.ended
-    return MpiUse(calls, read_messages(store, run), read_rank_times(store), share)
+    return MpiUse(calls, read_messages(store, run), read_rank_times(store), share, read_objects(store, run))
 
 
 def document(use: MpiUse | None) -> dict[str, Any] | None:
@@ -60,6 +70,7 @@ def document(use: MpiUse | None) -> dict[str, Any] | None:
             for call in use.calls
         ],
         "messages": [{**asdict(one), "least_bytes": one.least_bytes} for one in use.messages],
+        "memory": mpi_memory.document(use.objects),
         "ranks_s": [{"rank": rank, "time_s": time} for rank, time in sorted(use.rank_times.items())],
     }
 
@@ -80,6 +91,7 @@ def print_use(out: Console, use: MpiUse | None) -> None:
         out.print(sentence, markup=False)
     if sentence := _imbalance(use.rank_times):
         out.print(sentence, markup=False)
+    mpi_memory.print_memory(out, use.objects)
     out.print()
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads statistics of MPI calls (docs/reference/store.md, tables mpi_call and mpi_message)."""
+"""Reads statistics of MPI calls (docs/reference/store.md, tables mpi_call, mpi_message and
+mpi_object)."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -32,6 +33,28 @@ class MpiMessages:
     def least_bytes(self) -> int:
         """Returns the smallest size of the class."""
         return 0 if self.size_class == 0 else 1 << (self.size_class - 1)
+
+
+@dataclass(frozen=True)
+class MpiObjectUse:
+    """Memory that the MPI library allocated for itself, of shared objects the process's own part.
+
+    `place`: where it was bound; None: where the library put it. `bytes`: at most at one time. `elsewhere`: those
+    that did not get there.
+    """
+
+    library: str
+    kind: str
+    object: str
+    place: str | None
+    objects: int
+    bytes: int
+    elsewhere: int
+
+
+def read_objects(store: Store, run: Run) -> list[MpiObjectUse]:
+    """Returns the memory of the process's MPI library, by kind and place."""
+    return [MpiObjectUse(*row[1:]) for row in store.table("mpi_object")[1] if row[0] == run.id]
 
 
 def read_calls(store: Store, run: Run) -> list[MpiCall]:

@@ -12,17 +12,16 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from terrace import _core, options, units
 from terrace.describe import former_options
 from terrace.errors import TerraceError, WrongCallError, core_errors, launcher_error
 from terrace.lab import study
-from terrace.output import console, print_json, progress, table
-from terrace.report import observation
+from terrace.output import console, print_json, progress
+from terrace.report import bounds_tables, mpi_advice, observation
 from terrace.solve.bounds import Bounds, Size
 from terrace.solve.figures import check_bound
 from terrace.solve.lower_bounds import bound_of_loop, bound_of_profile, lower_bounds
@@ -37,6 +36,7 @@ Examples:
   terrace bounds --machine unimem-lat4 --fast 64MiB -- ./cg --class W
   terrace bounds --machine knl-7210-flat --fast 64MiB --plan mine.toml -- ./hydro
   terrace bounds cg.4711.terrace --fast 64MiB
+  terrace bounds halo.4711.terrace --mpi-objects --fast 64MiB
 """
 
 
@@ -70,12 +70,22 @@ def bounds(
     loop: Annotated[str | None, typer.Option(help="PROGRAM: main loop, as in terrace simulate.")] = None,
     process: options.Process = None,
     rank: options.Rank = None,
+    mpi_objects: Annotated[
+        bool,
+        typer.Option(
+            "--mpi-objects",
+            help="FILE: which of the MPI library's own objects to place in fast memory, and what each costs.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compute what any placement could gain at best."""
     if budget and fast:
         raise WrongCallError(f"--budget {budget} and --fast {fast}: both state the budget; give one of them")
     limit = budget or fast
+    if mpi_objects:
+        _advise_on_mpi(words, machine, limit, json)
+        return
     if len(words) > 1 and words[0].endswith(".terrace") and Path(words[0]).is_file():
         raise WrongCallError(f"give a profile ({words[0]}) or a program after --, not both")
     if len(words) == 1 and (words[0].endswith(".terrace") or "--" not in sys.argv):
@@ -100,9 +110,21 @@ def bounds(
         where = [*(["--phases", phases] if phases else []), *(["--loop", loop] if loop else [])]
         result = from_program(words, machine, limit, planner, cache or [], core_time or [], guided, where)
     if json:
-        print_json(_document(result))
+        print_json(bounds_tables.document(result))
     else:
-        _print(console(), result)
+        bounds_tables.print_bounds(console(), result)
+
+
+def _advise_on_mpi(words: Sequence[str], machine: str | None, limit: str | None, as_json: bool) -> None:
+    """Prints the advice for the job of a profile."""
+    if len(words) != 1 or not words[0].endswith(".terrace"):
+        raise WrongCallError("--mpi-objects requires a profile: give FILE.terrace of an MPI job")
+    paths = study.machine_document(machine)["paths"] if machine else None
+    found = mpi_advice.gather(Store(Path(words[0])), machine, limit, paths)
+    if as_json:
+        print_json(mpi_advice.document(found))
+    else:
+        mpi_advice.print_advice(console(), found)
 
 
 def from_profile(
@@ -299,100 +321,3 @@ def _by_name(problem: _core.Problem, prediction: _core.Prediction) -> list[float
     return [
         math.fsum(prediction.phases[p].total for p in positions) for positions in groups(problem.phases).values()
     ]
-
-
-def _sum(column: list[float] | None) -> float | None:
-    return None if column is None else math.fsum(column)
-
-
-def _document(result: Bounds) -> dict[str, Any]:
-    """Returns the result as JSON."""
-    return {
-        "source": result.source,
-        "machine": result.machine,
-        "budget": result.budget,
-        "iterations": result.iterations,
-        "solver": result.solver,
-        "warnings": result.warnings,
-        "core_time": result.core_time,
-        "slow_only_s": result.slow,
-        "cache_mode_s": _sum(result.cache_mode),
-        "guided_s": _sum(result.guided),
-        "managed_s": result.placed,
-        "lower_bound_s": result.lower_bound_all,
-        "lower_bound_confidence": result.confidence,
-        "fast_only_s": result.fast,
-        "sizes": [
-            {
-                "fast_bytes": one.size,
-                "footprint_share": one.share,
-                "managed_s": one.placed,
-                "lower_bound_s": one.lower_bound,
-            }
-            for one in result.sizes
-        ],
-        "phases": [
-            {
-                "name": name,
-                "slow_only_s": result.slow_only[p],
-                "cache_mode_s": result.cache_mode[p] if result.cache_mode else None,
-                "guided_s": result.guided[p] if result.guided else None,
-                "managed_s": result.managed[p],
-                "lower_bound_s": result.lower_bound[p],
-                "fast_only_s": result.fast_only[p],
-            }
-            for p, name in enumerate(result.phases)
-        ],
-    }
-
-
-def _print(out: Console, result: Bounds) -> None:
-    out.print(
-        f"Bounds on {result.machine}, {result.budget}; seconds of an iteration, {result.source}\n", markup=False
-    )
-    optional = (("cache mode", result.cache_mode), ("given plan", result.guided))
-    others = [(title, column) for title, column in optional
-              if column is not None]  # fmt: skip
-    rows = table("phase", "slow-only", *(title for title, _ in others), "placed", "lower bound", "fast-only",
-                 "max. gain")  # fmt: skip
-
-    def row(name: str, slow: float, rest: list[float], placed: float, bound: float, fast: float) -> None:
-        rows.add_row(
-            name,
-            *(units.seconds(value) for value in (slow, *rest, placed)),
-            units.seconds(bound),
-            units.seconds(fast),
-            units.percent(1 - bound / slow) if slow > 0 else "",
-        )
-
-    for p, name in enumerate(result.phases):
-        row(name, result.slow_only[p], [column[p] for _, column in others], result.managed[p],
-            result.lower_bound[p], result.fast_only[p])  # fmt: skip
-    rows.add_section()
-    row("iteration", result.slow, [math.fsum(column) for _, column in others], result.placed,
-        result.usual_lower_bound, result.fast)  # fmt: skip
-    out.print(rows)
-    estimates = "" if result.confidence is None else " Bounds of phases are estimates."
-    alone = "The bound of a phase assumes the best placement for this phase alone."
-    out.print(f"\n{result.sentence} {alone}{estimates}", markup=False)
-    if result.sizes:
-        out.print("\nWithout --fast or --budget the bound is for the machine's whole fast memory. For less:\n")
-        smaller = table("fast memory", "of the footprint", "placed", "lower bound")
-        for one in result.sizes:
-            smaller.add_row(
-                units.size(one.size), units.percent(one.share), units.seconds(one.placed),
-                units.seconds(one.usual_lower_bound),
-            )  # fmt: skip
-        out.print(smaller)
-    if result.cache_mode is not None:
-        out.print(
-            "Cache mode is fast memory as a hardware cache of lines: another machine, to which no bound of "
-            "placements applies.",
-            markup=False,
-        )
-    if result.observed:
-        out.print(f"\n{result.observed}", markup=False)
-    for sentence in result.warnings:
-        out.print(f"\nwarning: {sentence}", markup=False)
-    if result.uncalibrated:
-        out.print(f"\nnote: {result.uncalibrated}", markup=False)

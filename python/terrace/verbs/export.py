@@ -39,8 +39,8 @@ class Format(StrEnum):
 TABLES = (
     "run", "object", "object_place", "loop", "loop_candidate", "phase_instance", "proof", "core_time",
     "iteration", "phase", "cell", "chunk_place", "move", "plan", "plan_object", "plan_part", "plan_move",
-    "counters", "level", "mpi_call", "mpi_message", "spill", "coverage", "coverage_code", "coverage_object",
-    "note", "machine", "node", "place", "initiator", "cache", "domain", "path", "copy",
+    "counters", "level", "mpi_call", "mpi_message", "mpi_object", "spill", "coverage", "coverage_code",
+    "coverage_object", "note", "machine", "node", "place", "initiator", "cache", "domain", "path", "copy",
 )  # fmt: skip
 
 

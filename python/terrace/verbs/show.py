@@ -11,7 +11,7 @@ from rich.console import Console
 from terrace import options, units
 from terrace.errors import WrongCallError
 from terrace.output import console, print_json, table
-from terrace.report import mpi_use, observation, stencil_facts, stencil_tables
+from terrace.report import mpi_memory, mpi_use, observation, stencil_facts, stencil_tables
 from terrace.report.profile_tables import (
     benefit_table,
     level_document,
@@ -91,6 +91,10 @@ def show(
     run = store.run(process, rank)
     machine = store.machine(run)
     profile = by_name(store.profile(run, exact) if exact else store.profile_or_objects(run))
+    sensitivity = model.sensitivities(store, run, profile) if profile.phases else []
+    benefits, mpi = _benefits(store, run, profile), mpi_use.gather(store, run)
+    if mpi and not json and not all_objects:
+        profile, sensitivity, benefits = mpi_memory.group_objects(profile, sensitivity, benefits, mpi.objects)
     view = View(
         run=run,
         machine=machine,
@@ -98,13 +102,13 @@ def show(
         candidates=store.loop_candidates(run),
         profile=profile,
         phases=summarise_phases(store, run),
-        sensitivity=model.sensitivities(store, run, profile) if profile.phases else [],
-        benefits=_benefits(store, run, profile),
+        sensitivity=sensitivity,
+        benefits=benefits,
         counters=store.counters(run),
         levels=store.levels(run),
         coverage=store.coverage(run),
         notes=store.notes(run),
-        mpi=mpi_use.gather(store, run),
+        mpi=mpi,
         others=len(store.runs()) - 1,
         missing="" if profile.phases else store.what_is_missing(run, exact),
     )

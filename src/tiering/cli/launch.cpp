@@ -366,7 +366,7 @@ ChildExit run_program(const LaunchOptions& given) {
   auto& folder = prepared->folder;
   const auto& session = prepared->session;
   if (uses_mpi(options.command))
-    if (auto sentence = describe_static_mpi(session.symbol_files); !sentence.empty())
+    if (auto sentence = describe_static_mpi(options.command, session.symbol_files); !sentence.empty())
       sentences.push_back(std::move(sentence));
   // With --json there is one document, at the end.
   const bool prints = !options.quiet && !options.json;

@@ -36,7 +36,10 @@ bool uses_mpi(const std::vector<std::string>& command) {
          observe::is_linked_with_mpi(command.front());
 }
 
-std::string describe_static_mpi(const std::vector<std::string>& symbol_files) {
+std::string describe_static_mpi(const std::vector<std::string>& command,
+                                const std::vector<std::string>& symbol_files) {
+  // Symbol files may include those of the shared library.
+  if (std::ranges::any_of(command, [](const auto& word) { return observe::is_linked_with_mpi(word); })) return {};
   observe::SymbolTable table;
   for (const auto& file : symbol_files) table.add_file(file.c_str());
   const auto names = table.function_names();

@@ -17,7 +17,8 @@ bool is_mpi_launcher(const std::string& word);
 bool uses_mpi(const std::vector<std::string>& command);
 
 // Returns a sentence if a program of the job contains the MPI library itself, so that no interposer sees its
-// calls; "" if not. `symbol_files`: of the command's programs.
-std::string describe_static_mpi(const std::vector<std::string>& symbol_files);
+// calls; "" if not. `symbol_files`: of the command's programs and their libraries.
+std::string describe_static_mpi(const std::vector<std::string>& command,
+                                const std::vector<std::string>& symbol_files);
 
 }  // namespace terrace::cli

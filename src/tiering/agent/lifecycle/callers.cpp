@@ -18,6 +18,8 @@
 
 namespace terrace::agent {
 
+constinit thread_local const char* t_mpi_library __attribute__((tls_model("initial-exec"))) = nullptr;
+
 namespace {
 
 constexpr int k_max_frames = 64;
@@ -73,6 +75,7 @@ bool is_runtime_library(const char* path) noexcept {
 }
 
 std::string_view name_caller(Process& process, char* buffer) noexcept {
+  if (t_mpi_library) return t_mpi_library;
   StackWalk walk(process);
   _Unwind_Backtrace(step, &walk);
   return describe_symbol(process, walk.site, walk.address, buffer, k_name_capacity);

@@ -46,7 +46,7 @@ class MpiLibrary {
   [[nodiscard]] std::string kinds() const;
   // Returns whether some row has the kind and may be bound.
   [[nodiscard]] bool has_kind(strategy::MpiObjectKind kind) const;
-  // The same, without the kinds of UCX where MPI passes messages through objects of its own.
+  // Returns the same without the kinds of UCX where MPI passes messages through objects of its own.
   [[nodiscard]] bool uses_kind(strategy::MpiObjectKind kind) const;
 
   struct Communicator {

@@ -17,6 +17,7 @@
 #include <mutex>
 
 #include "agent/heap/object_registry.hpp"
+#include "agent/lifecycle/callers.hpp"
 #include "agent/lifecycle/process.hpp"
 #include "agent/mpi_objects/page_placement.hpp"
 #include "core/rounding.hpp"
@@ -141,9 +142,13 @@ MpiObjectPlacer::MpiObjectPlacer(const runtime::MpiObjectsSpec& spec, memory::Le
 
 void MpiObjectPlacer::on_call_begin(const MpiCall& call) noexcept {
   t_call = {.is_active = true, .function = call.function};
-  if (call.function >= actions_.size()) return;
-  t_call.action = actions_[call.function];
-  if (t_call.action == Action::none) return;
+  if (call.function < actions_.size()) t_call.action = actions_[call.function];
+  if (t_call.action != Action::none) begin_call(call);
+  const bool allocates_for_program = t_call.action == Action::window || t_call.action == Action::alloc_mem;
+  t_mpi_library = allocates_for_program ? nullptr : name_in_calls_.load(std::memory_order_relaxed);
+}
+
+void MpiObjectPlacer::begin_call(const MpiCall& call) noexcept {
   const observe::RuntimeScope inside;
   try {
     const std::lock_guard lock(lock_);
@@ -151,6 +156,7 @@ void MpiObjectPlacer::on_call_begin(const MpiCall& call) noexcept {
     switch (t_call.action) {
       case Action::init:
         library_.find();
+        if (library_.is_described()) name_in_calls_ = library_.name().c_str();
         return tell_missing_kinds();
       case Action::window:
       case Action::alloc_mem:
@@ -176,6 +182,7 @@ void MpiObjectPlacer::on_call_begin(const MpiCall& call) noexcept {
 }
 
 void MpiObjectPlacer::on_call_end(const MpiCall& call) noexcept {
+  t_mpi_library = nullptr;
   const auto action = t_call.action;
   if (action != Action::none) {
     try {

@@ -63,7 +63,7 @@ class MpiObjectPlacer final : public SharedMappingListener {
   [[nodiscard]] std::vector<profile::MpiObjectUse> finish();
 
  private:
-  // What the placer does about a function.
+  // Groups MPI functions by the placer's reaction to them.
   enum class Action : std::uint8_t { none, init, window, alloc_mem, free_window, free_mem, finalize };
   struct CallState;
   static thread_local CallState t_call;
@@ -86,6 +86,8 @@ class MpiObjectPlacer final : public SharedMappingListener {
     std::uint64_t window = 0;
     Key key{};
   };
+  void begin_call(const MpiCall& call) noexcept;
+
   // All require lock_.
   void tell_missing_kinds();
   void begin_allocation(const MpiCall& call);
@@ -117,6 +119,7 @@ class MpiObjectPlacer final : public SharedMappingListener {
   std::map<const strategy::MpiObject*, Key> own_files_;
   std::array<bool, strategy::k_num_mpi_object_kinds> seen_{};
   bool has_told_kinds_ = false;
+  std::atomic<const char*> name_in_calls_{nullptr};                    // of the library, for t_mpi_library
   std::atomic<std::uint64_t> lowest_{~std::uint64_t{0}}, highest_{0};  // of all parts so far
 };
 

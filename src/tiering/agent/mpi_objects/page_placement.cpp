@@ -21,7 +21,7 @@ constexpr std::size_t k_batch = 512;  // pages that are looked at together
 // Migrates the resident pages of a batch.
 void migrate_batch(std::uint64_t low, std::size_t pages, int node, PagePlacement& placement) noexcept {
   std::array<unsigned char, k_batch> resident{};
-  // Of a shared file this includes pages that only the file has, and that no process has mapped.
+  // In shared files, mincore(2) includes pages that no process has mapped.
   if (syscall(SYS_mincore, low, pages * k_page, resident.data()) != 0) return;
   std::array<void*, k_batch> addresses{};
   std::array<int, k_batch> where{};

@@ -57,7 +57,7 @@ class Report:
 
 @dataclass
 class Findings:
-    """Pages of a run that are elsewhere than requested, and the kinds that it has, with the bytes of their parts."""
+    """Lists the pages of a run that are elsewhere than requested, and the kinds with the bytes of their parts."""
 
     problems: list[str] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
@@ -153,6 +153,11 @@ def _up(address: int) -> int:
     return (address + PAGE - 1) // PAGE * PAGE
 
 
+def _nearest(address: int) -> int:
+    """Returns the nearest boundary of pages: a shared page belongs to the part with more of it."""
+    return (address + PAGE // 2) // PAGE * PAGE
+
+
 def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Part]:
     """Yields the parts of a mapping that belong to objects."""
     windows = [each for each in ("window", "shared") if mapping.low <= report.own[each][0] < mapping.high]
@@ -169,7 +174,9 @@ def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Par
         first = base - report.rank * stride
         for rank in range(report.ranks):
             low = first + rank * stride
-            yield Part(_up(low), min(_up(low + size), mapping.high), "windows", found.name, rank)
+            end = low + stride
+            end = _up(end) if rank + 1 == report.ranks else _nearest(end)
+            yield Part(_nearest(low), min(end, mapping.high), "windows", found.name, rank)
         return
     for name in OWN:
         base, size = report.own[name]
@@ -184,7 +191,7 @@ def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Par
     if part and header is not None:
         for rank in range(report.ranks):
             low = mapping.low + header + rank * part
-            yield Part(_up(low), _up(low + part), found.kind, found.name, rank)
+            yield Part(_nearest(low), _nearest(low + part), found.kind, found.name, rank)
     else:
         is_for_rank = found.count(report.ranks) == report.ranks
         suffix = re.search(r"_segment\..*\.([0-9]+)$", mapping.name)  # Open MPI's files end in the rank

@@ -12,7 +12,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 out=/tmp/out work=/tmp/work
 
-# What runs in the guest's own memory, as ranks that wait keep its processors busy.
+# Runs a job with its files in the memory of the guest, because waiting ranks keep its processors busy.
 job() {
   local name=$1
   shift

@@ -84,6 +84,18 @@ def bounds(
         raise WrongCallError(f"--budget {budget} and --fast {fast}: both state the budget; give one of them")
     limit = budget or fast
     if mpi_objects:
+        others = {
+            "--planner": planner != "auto",
+            "--plan": guided,
+            "--cache": cache,
+            "--core-time": core_time,
+            "--phases": phases,
+            "--loop": loop,
+            "--process": process,
+        }
+        for option, value in others.items():
+            if value:
+                raise WrongCallError(f"{option} does not apply to --mpi-objects, which considers whole jobs")
         _advise_on_mpi(words, machine, limit, json)
         return
     if len(words) > 1 and words[0].endswith(".terrace") and Path(words[0]).is_file():

@@ -79,6 +79,7 @@ complete -c terrace -n '__terrace_at "run"' -l report-every -r -f -d 'report dat
 complete -c terrace -n '__terrace_at "run"' -l intent -r -f -a '(__terrace_names intents)' -d 'place the program\'s large data by this ordering of the machine: bandwidth, latency, capacity, normal, or one of the machine file (terrace machine orderings lists them); learn nothing and write no profile'
 complete -c terrace -n '__terrace_at "run"' -l watermark -r -f -d 'share of each memory to leave free (0.1: fill to 90 %); applies only to --intent and the calls of terrace.h'
 complete -c terrace -n '__terrace_at "run"' -l eager -d 'place data at allocation, not at first touch; applies only to --intent and the calls of terrace.h'
+complete -c terrace -n '__terrace_at "run"' -l mpi-objects -r -f -d 'place the memory that the MPI library allocates for itself, by kind: eager, cells, copy_buffers, pools, fifos, windows, alloc_mem; a place is one of terrace machine, or the kind of its memory'
 complete -c terrace -n '__terrace_at "run"' -l phases -r -f -d 'begin a phase at the entry of these functions, and an iteration at the first: qualified names, unique endings, symbols, or patterns with * and ?; auto: detect repetition in the program\'s loops and calls; markers: use the program\'s own; default: markers if it has some, else auto'
 complete -c terrace -n '__terrace_at "run"' -l loop -r -f -d 'use this main loop: FUNCTION:LINE as terrace show prints it, FILE:LINE such as solve.c:120, its function as --phases takes it, or a pattern with * and ?'
 complete -c terrace -n '__terrace_at "run"' -l refine-plan -d 'let the planner (--planner, default auto) refine the plan of --plan during the run'
@@ -134,8 +135,13 @@ complete -c terrace -n '__terrace_at "bounds"' -l cache -r -f -d 'Change the siz
 complete -c terrace -n '__terrace_at "bounds"' -l core-time -r -f -d 'Core time per instruction: 0.05ns; by phase: \'psinv.*=0.08ns\'. Repeatable.'
 complete -c terrace -n '__terrace_at "bounds"' -l phases -r -f -d 'PROGRAM: phases of the main loop, as in terrace simulate.'
 complete -c terrace -n '__terrace_at "bounds"' -l loop -r -f -d 'PROGRAM: main loop, as in terrace simulate.'
+<<<<<<< HEAD
 complete -c terrace -n '__terrace_at "bounds"' -l process -r -f -d 'Process id, if the job has several; default: the slowest.'
 complete -c terrace -n '__terrace_at "bounds"' -l rank -r -f -d 'Rank of the MPI job; default: the slowest.'
+=======
+complete -c terrace -n '__terrace_at "bounds"' -l process -r -f -d 'FILE: process of a parallel job; default: the slowest.'
+complete -c terrace -n '__terrace_at "bounds"' -l mpi-objects -d 'FILE: which of the MPI library\'s own objects to place in fast memory, and what each costs.'
+>>>>>>> 14bb73ef (mpi: give pages that two ranks share to the one with more of them)
 complete -c terrace -n '__terrace_at "bounds"' -l json -d 'Print JSON.'
 complete -c terrace -n '__terrace_at "bounds"' -s h -l help -d 'Show this message and exit.'
 complete -c terrace -n '__terrace_at "bounds"' -f -a '(__terrace_files .terrace)'
@@ -238,6 +244,7 @@ complete -c terrace -n '__terrace_at "compare"' -l report-every -r -f -d 'report
 complete -c terrace -n '__terrace_at "compare"' -l intent -r -f -a '(__terrace_names intents)' -d 'place the program\'s large data by this ordering of the machine: bandwidth, latency, capacity, normal, or one of the machine file (terrace machine orderings lists them); learn nothing and write no profile'
 complete -c terrace -n '__terrace_at "compare"' -l watermark -r -f -d 'share of each memory to leave free (0.1: fill to 90 %); applies only to --intent and the calls of terrace.h'
 complete -c terrace -n '__terrace_at "compare"' -l eager -d 'place data at allocation, not at first touch; applies only to --intent and the calls of terrace.h'
+complete -c terrace -n '__terrace_at "compare"' -l mpi-objects -r -f -d 'place the memory that the MPI library allocates for itself, by kind: eager, cells, copy_buffers, pools, fifos, windows, alloc_mem; a place is one of terrace machine, or the kind of its memory'
 complete -c terrace -n '__terrace_at "compare"' -l phases -r -f -d 'begin a phase at the entry of these functions, and an iteration at the first: qualified names, unique endings, symbols, or patterns with * and ?; auto: detect repetition in the program\'s loops and calls; markers: use the program\'s own; default: markers if it has some, else auto'
 complete -c terrace -n '__terrace_at "compare"' -l loop -r -f -d 'use this main loop: FUNCTION:LINE as terrace show prints it, FILE:LINE such as solve.c:120, its function as --phases takes it, or a pattern with * and ?'
 complete -c terrace -n '__terrace_at "compare"' -l refine-plan -d 'let the planner (--planner, default auto) refine the plan of --plan during the run'

@@ -118,6 +118,15 @@ std::string describe_phases(const runtime::Session& session, ProfileSource obser
          cannot;
 }
 
+std::string describe_mpi_objects(const runtime::MpiObjectsSpec& spec) {
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < spec.placed.size(); ++i)
+    if (spec.placed[i])
+      words.push_back(fmt::format("{} in {}", strategy::name_of(static_cast<strategy::MpiObjectKind>(i)),
+                                  spec.places[*spec.placed[i]].name));
+  return join(words);
+}
+
 }  // namespace
 
 std::vector<std::string> describe_run(const LaunchOptions& options, const runtime::Session& session) {
@@ -127,10 +136,14 @@ std::vector<std::string> describe_run(const LaunchOptions& options, const runtim
   observe::SymbolTable table;
   for (const auto& file : session.symbol_files) table.add_file(file.c_str());
   const auto observed = runtime::profile_source(session, table.has_hooks());
-  return {fmt::format("memory: {}, of {}", describe_memories(configuration), configuration.machine.name()),
-          fmt::format("placement: {}", describe_policy(session, observed, table.has_hooks())),
-          fmt::format("access counts: {}", describe_access_source(session, observed, table)),
-          fmt::format("phases: {}", describe_phases(session, observed, table))};
+  std::vector<std::string> lines{
+      fmt::format("memory: {}, of {}", describe_memories(configuration), configuration.machine.name()),
+      fmt::format("placement: {}", describe_policy(session, observed, table.has_hooks())),
+      fmt::format("access counts: {}", describe_access_source(session, observed, table)),
+      fmt::format("phases: {}", describe_phases(session, observed, table))};
+  if (session.mpi_objects.is_wanted())
+    lines.push_back("memory of the MPI library: " + describe_mpi_objects(session.mpi_objects));
+  return lines;
 }
 
 }  // namespace terrace::cli

@@ -311,6 +311,15 @@ def test_mpi_calls_have_times_bytes_and_imbalance(terrace, store_path, document,
         )
         database.execute("INSERT INTO mpi_call VALUES(?, 'Recv', 1, 4, 0, 8)", (other.id,))
         database.executemany("INSERT INTO mpi_message VALUES(?, ?, ?, ?, ?)", [(run.id, *row) for row in messages])
+        objects = [("pools", "sysv", "hbm0", 2, 8 << 20, 4096), ("fifos", "sysv", None, 1, 16384, 0)]
+        database.executemany(
+            "INSERT INTO mpi_object VALUES(?, 'MPICH 4.0.2', ?, ?, ?, ?, ?, ?)",
+            [(run.id, *row) for row in objects],
+        )
+        names = [one.name for one in store.objects(run)][:2]
+        database.execute(
+            "UPDATE object SET name = 'MPICH 4.0.2#' || id WHERE run = ? AND name IN (?, ?)", (run.id, *names)
+        )
     said = json.loads(terrace("show", copy, "--rank", "0", "--json").stdout)["mpi"]
     assert said["time_s"] == 1.0625
     assert said["share_of_run"] == 0.10625
@@ -321,7 +330,14 @@ def test_mpi_calls_have_times_bytes_and_imbalance(terrace, store_path, document,
     }  # fmt: skip
     assert said["messages"][0] == {"peer": None, "size_class": 4, "messages": 250, "bytes": 2000, "least_bytes": 8}
     assert said["ranks_s"] == [{"rank": 0, "time_s": 1.0625}, {"rank": 1, "time_s": 4.0}]
+    assert [(one["kind"], one["place"], one["bytes"]) for one in said["memory"]] == [
+        ("pools", "hbm0", 8 << 20),
+        ("fifos", None, 16384),
+    ]
+    assert terrace("show", copy, "--rank", "0", "--all").stdout.count("MPICH 4.0.2#") >= 2
     text = " ".join(terrace("show", copy, "--rank", "0").stdout.split())
+    assert "Memory of MPICH 4.0.2: pools 8MiB in hbm0, fifos 16KiB; 4KiB of them stayed elsewhere." in text
+    assert "MPICH 4.0.2 library" in text and "MPICH 4.0.2#" not in text  # one row
     assert "In MPI: 1.06s, 10.6 % of the run, in 1,006 calls." in text
     assert "Recv 2 500ms 0B 10B Send 1,000 250ms 7.81MiB 0B" in text
     assert "Type_free" in text and "Type_size" not in text  # the five longest

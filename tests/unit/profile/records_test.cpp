@@ -268,8 +268,10 @@ TEST(Records, SmallRecords_RoundTrip) {
   EXPECT_EQ(counters.dropped, 5U);
   EXPECT_EQ(counters.stalled, Seconds{9});
   EXPECT_EQ(counters.charged, Seconds{11});
-  const auto mpi = decoded<MpiRecord>(
-      encoded(MpiRecord{{{"Send", 1, {2}, 3, 4}}, {{5, 6, 7, 8}, {MpiMessages::k_other, 0, 9}}}));
+  const auto mpi =
+      decoded<MpiRecord>(encoded(MpiRecord{{{"Send", 1, {2}, 3, 4}},
+                                           {{5, 6, 7, 8}, {MpiMessages::k_other, 0, 9}},
+                                           {{"MPICH 4.0.2", "cells", "the cells", "hbm0", 10, 11, 12}}}));
   ASSERT_EQ(mpi.functions.size(), 1u);
   EXPECT_EQ(mpi.functions[0].name, "Send");
   EXPECT_EQ(mpi.functions[0].calls, 1u);
@@ -282,6 +284,14 @@ TEST(Records, SmallRecords_RoundTrip) {
   EXPECT_EQ(mpi.messages[0].messages, 7u);
   EXPECT_EQ(mpi.messages[0].bytes, 8u);
   EXPECT_EQ(mpi.messages[1].peer, MpiMessages::k_other);
+  ASSERT_EQ(mpi.objects.size(), 1u);
+  EXPECT_EQ(mpi.objects[0].library, "MPICH 4.0.2");
+  EXPECT_EQ(mpi.objects[0].kind, "cells");
+  EXPECT_EQ(mpi.objects[0].object, "the cells");
+  EXPECT_EQ(mpi.objects[0].place, "hbm0");
+  EXPECT_EQ(mpi.objects[0].objects, 10u);
+  EXPECT_EQ(mpi.objects[0].bytes, 11u);
+  EXPECT_EQ(mpi.objects[0].elsewhere, 12u);
   const auto loops = decoded<LoopsRecord>(encoded(LoopsRecord{{{"main:54", true, 0.1, 0.9, 1, 6, "why"}, {}}}));
   ASSERT_EQ(loops.loops.size(), 2u);
   EXPECT_EQ(loops.loops[0].name, "main:54");

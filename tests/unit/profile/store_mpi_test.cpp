@@ -20,7 +20,9 @@ TEST_F(StoreTest, MpiRecords_LastOfEachProcessIsKept) {
   };
   const MpiRecord early{{{"Init", 1, {1}, 0, 0}, {"Recv", 1, {1}, 0, 8}}, {{1, 4, 1, 8}}};
   const MpiRecord last{{{"Init", 1, {1}, 0, 0}, {"Send", 3, {0.25}, 24, 0}},
-                       {{2, 4, 2, 16}, {MpiMessages::k_other, 4, 1, 8}}};
+                       {{2, 4, 2, 16}, {MpiMessages::k_other, 4, 1, 8}},
+                       {{"MPICH 4.0.2", "pools", "pools of sysv", "hbm0", 2, 4096, 16},
+                        {"MPICH 4.0.2", "control", "barrier", "", 1, 64, 0}}};
   write("j1", 1, {early, last});
   write("j2", 2, {early});
   const auto store = merge_journals({path("j1"), path("j2")}, path("x.terrace")).path;
@@ -34,6 +36,12 @@ TEST_F(StoreTest, MpiRecords_LastOfEachProcessIsKept) {
       count(store, "mpi_message WHERE run = 1 AND peer = 2 AND size_class = 4 AND messages = 2 AND bytes = 16"),
       1);
   EXPECT_EQ(count(store, "mpi_message WHERE run = 1 AND peer = -1 AND messages = 1"), 1);
+  EXPECT_EQ(count(store,
+                  "mpi_object WHERE run = 1 AND library = 'MPICH 4.0.2' AND kind = 'pools' AND object = 'pools of "
+                  "sysv' AND place = 'hbm0' AND objects = 2 AND bytes = 4096 AND elsewhere = 16"),
+            1);
+  EXPECT_EQ(count(store, "mpi_object WHERE run = 1 AND kind = 'control' AND place IS NULL"), 1);
+  EXPECT_EQ(count(store, "mpi_object"), 2);
   EXPECT_EQ(count(store, "mpi_call WHERE run = 2 AND function = 'Recv' AND received = 8"), 1);
   EXPECT_EQ(count(store, "mpi_message WHERE run = 2"), 1);
 }

@@ -67,7 +67,7 @@ void MpiLibrary::find() {
     std::string version(k_version_size, '\0');
     int length = 0;
     if (get(version.data(), &length) != 0) return;
-    version.resize(std::min(version.size(), std::strlen(version.c_str())));
+    version = version.c_str();  // up to the terminating zero
     const char* const file = file_of(reinterpret_cast<const void*>(get));
     name_ = version.substr(0, version.find('\n'));
     if (find_function<void*>("ompi_mpi_info_null"))

@@ -78,6 +78,10 @@ bool is_one_for_each_rank(const MpiObject& object) {
   return object.evaluate(object.count, {.ranks = 3}) == 3U && object.evaluate(object.count, {.ranks = 5}) == 5U;
 }
 
+// Returns the boundary of pages nearest to an address: a page that two ranks share belongs to the one with more of
+// it.
+std::uint64_t nearest_page(std::uint64_t address) { return page_down(address + k_page / 2); }
+
 std::string canonical_name(std::string name) {
   for (const std::string_view end : {"_cptr", "_c"})
     if (name.ends_with(end)) name.resize(name.size() - end.size());
@@ -269,8 +273,8 @@ void MpiObjectPlacer::add_mapping(std::uint64_t address, std::uint64_t size, std
              slice > 0 && found.ranks > 0 && t_call.action == Action::init && local_rank_ &&
              *local_rank_ < found.ranks) {
     const auto low = address + evaluate_or_zero(object, object.header, request) + *local_rank_ * slice;
-    part.low = page_up(low);
-    part.high = std::min(page_up(low + slice), part.high);
+    part.low = nearest_page(low);
+    part.high = std::min(nearest_page(low + slice), part.high);
     part.bytes = slice;
   }
   add_part(object, part);
@@ -284,9 +288,14 @@ void MpiObjectPlacer::bind_window(const MpiObject& object, std::uint64_t address
   const strategy::MpiRequest request{.ranks = t_call.ranks, .size = t_call.size};
   const auto slice = evaluate_or_zero(object, object.slice, request);
   const auto low = address + evaluate_or_zero(object, object.header, request) + t_call.rank * slice;
-  const auto begin = page_up(low);
-  const auto end = std::min(page_up(low + slice), address + page_up(size));
+  const auto begin = nearest_page(low);
+  const auto end = std::min(end_of_part(low + slice), address + page_up(size));
   if (begin < end) memory::prefer_node(begin, end - begin, spec_.places[*t_call.place].node);
+}
+
+// Returns the end of the pages of a rank's part of a window. The last part has the rest of its last page.
+std::uint64_t MpiObjectPlacer::end_of_part(std::uint64_t end) {
+  return t_call.rank + 1 == t_call.ranks ? page_up(end) : nearest_page(end);
 }
 
 bool MpiObjectPlacer::is_own(const MpiObject& object, const Key& key, std::optional<bool> is_creator) {
@@ -333,9 +342,12 @@ void MpiObjectPlacer::end_allocation(const MpiCall& call) {
     const auto function = canonical_name(terrace_mpi_function_name(call.function));
     const auto* const object = mapping.window ? mapping.window : library_.find_row(function, false);
     if (!object) return;
+    // Some rows round parts up to pages.
+    const strategy::MpiRequest request{.ranks = t_call.ranks, .size = t_call.size};
+    const auto size = std::max(t_call.size, evaluate_or_zero(*object, object->slice, request));
     return add_part(*object, {.mapping = mapping.low,
-                              .low = page_up(base),
-                              .high = std::min(page_up(base + t_call.size), mapping.high),
+                              .low = nearest_page(base),
+                              .high = std::min(end_of_part(base + size), mapping.high),
                               .bytes = t_call.size,
                               .place = t_call.place});
   }

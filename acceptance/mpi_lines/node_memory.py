@@ -49,7 +49,8 @@ class Sample:
         for first, last, node in self.runs[max(bisect_right(self.runs, (low, 0, 0)) - 1, 0) :]:
             if first >= high:
                 break
-            found[node] += max((min(last, high) - max(first, low)) // PAGE, 0)
+            if node >= 0:  # else the page is on its way, or absent
+                found[node] += max((min(last, high) - max(first, low)) // PAGE, 0)
         return +found
 
     def fast_bytes(self) -> int:

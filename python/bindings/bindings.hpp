@@ -16,6 +16,7 @@ void bind_store(nanobind::module_& module);
 void bind_problem(nanobind::module_& module);
 void bind_hints(nanobind::module_& module);
 void bind_mpi_objects(nanobind::module_& module);
+void bind_ranks(nanobind::module_& module);
 void bind_plan(nanobind::module_& module);
 void bind_confidence(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);

@@ -57,6 +57,7 @@ NB_MODULE(_core, module) {
   terrace::python::bind_mpi_objects(module);
   terrace::python::bind_problem(module);
   terrace::python::bind_plan(module);
+  terrace::python::bind_ranks(module);
   terrace::python::bind_confidence(module);
   terrace::python::bind_trace(module);
   terrace::python::bind_profile_writer(module);

@@ -179,6 +179,8 @@ class Prediction:
     moved: int
     moves: int
 
+def divide_among_ranks(problems: Sequence[Problem], budget: Sequence[int]) -> list[list[int]]: ...
+
 class Problem:
     items: int
     phases: list[str]

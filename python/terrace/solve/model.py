@@ -100,6 +100,11 @@ class Model:
         return min(capacities[self.machine.fastest_first(domain)[0]] for domain in self._domains())
 
     @property
+    def fast_places(self) -> list[int]:
+        """Returns all places except the slowest of each domain."""
+        return [place for domain in self._domains() for place in self.machine.fastest_first(domain)[:-1]]
+
+    @property
     def has_choice(self) -> bool:
         """Returns whether any domain has a second place; chunks never leave their domain."""
         return any(len(self.machine.fastest_first(domain)) > 1 for domain in self._domains())

@@ -22,6 +22,7 @@ from terrace.solve.model import CurvePoint, Model
 from terrace.store.reader import Store
 from terrace.store.run_options import machine_options
 from terrace.store.values import Coverage, Loop, Machine, Run
+from terrace.verbs.plan_ranks import plan_all_ranks
 
 _HERE = "this-machine"  # name of the detected machine, which is the default of a run
 # Maximum number of printed moves; more are aggregated.
@@ -32,6 +33,7 @@ Examples:
   terrace plan cg.4711.terrace --fast 64MiB
   terrace plan cg.4711.terrace --machine knl-7210-flat --budget hbm=16GiB -o plan.toml
   terrace plan cg.4711.terrace --sweep fast=64MiB:4GiB
+  terrace plan app.4711.terrace --all-ranks --fast 4GiB -o plans
 """
 
 
@@ -76,11 +78,32 @@ def plan(
     ] = DRAWS,
     process: options.Process = None,
     rank: options.Rank = None,
+    all_ranks: Annotated[
+        bool,
+        typer.Option(
+            "--all-ranks", help="Plan for each rank of an MPI job; --output names a folder for run --plan."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Choose placements for a machine and a budget; predict the gain."""
     if budget and fast:
         raise WrongCallError(f"--budget {budget} and --fast {fast}: both state the budget; give one of them")
+    if all_ranks:
+        if (
+            sweep
+            or exact
+            or hints
+            or progress_by
+            or process is not None
+            or rank is not None
+            or confidence != DRAWS
+        ):
+            raise WrongCallError(
+                "--all-ranks takes --machine, --budget, --fast, --planner, --output and --json only"
+            )
+        plan_all_ranks(Store(file), machine, budget or fast, planner, output, json)
+        return
     if output:
         check_output(output, "plan", is_plan)
     store = Store(file)

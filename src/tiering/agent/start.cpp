@@ -40,7 +40,7 @@
 #include "runtime/assembly/configurations.hpp"
 #include "runtime/runtime.hpp"
 #include "runtime/runtime_parts.hpp"
-#include "runtime/session/session.hpp"
+#include "runtime/session/rank_plan.hpp"
 #include "sim/recording/write/recording_writer.hpp"
 #include "sim/scheduler/scheduler.hpp"
 #include "sim/scheduler/thread_clocks.hpp"
@@ -61,7 +61,8 @@ std::uint64_t nominal_progress(const observe::Quantum& quantum) {
 // As a sink it serialises the quanta of all threads under the program's lock, which the runtime uses, too. As the
 // program's clock it charges time that the program sleeps in every configuration.
 struct AgentState final : observe::AccessSink, Clock {
-  explicit AgentState(runtime::Session given) : session(std::move(given)), thread_clocks(mutex) {}
+  explicit AgentState(runtime::Session given)
+      : session(runtime::with_plan_of_rank(std::move(given))), thread_clocks(mutex) {}
   // Receives a batch of one thread's accesses from its pipeline.
   void quantum(const observe::Quantum& quantum) override {
     const observe::OwnTimeScope own;

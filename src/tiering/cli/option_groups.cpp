@@ -108,9 +108,11 @@ void add_common(CLI::App& app, LaunchOptions& options) {
                        (options.is_run() ? "" : ", " + join_names(strategy::simulation_only_names())))
         ->type_name("NAME")
         ->default_str(std::string(strategy::k_default_variant));
-    app.add_option("--plan", configuration.plan,
-                   "obey this plan unchanged for the whole run, instead of learning one")
-        ->type_name("FILE");
+    app.add_option(
+           "--plan", configuration.plan,
+           "obey this plan unchanged for the whole run, instead of learning one; a folder has the plans of an "
+           "MPI job (rank-0.toml, ...)")
+        ->type_name("FILE|FOLDER");
   }
   if (options.is_run()) app.add_flag("--dry-run", options.dry_run, "print what the run would do; run nothing");
   app.add_flag("--json", options.json, "print the summary as JSON on standard error");

@@ -87,6 +87,20 @@ void check_planner_options(const ConfigurationOptions& options) {
                     " makes no plan from a profile; leave --planner out, or give one that does, such as auto");
 }
 
+// Reads a plan, or a folder with the plans of an MPI job; the first rank's then is that of processes without a rank.
+// Throws Error.
+void read_plans(const std::string& path, const machine::Machine& machine,
+                runtime::SessionConfiguration& configuration) {
+  if (!std::filesystem::is_directory(path)) {
+    configuration.plan = strategy::read_plan_file(path);
+    return strategy::check_places(*configuration.plan, machine, path);
+  }
+  configuration.rank_plans = strategy::read_rank_plans(path);
+  for (const auto& [rank, plan] : configuration.rank_plans)
+    strategy::check_places(plan, machine, fmt::format("{}/rank-{}.toml", path, rank));
+  configuration.plan = configuration.rank_plans.begin()->second;
+}
+
 // Resolves one configuration: machine, caches, plan, hints, budget, calibration. Throws Error.
 runtime::SessionConfiguration build_configuration(const ConfigurationOptions& options, const LaunchOptions& launch,
                                                   std::vector<std::string>& sentences, SlurmAllocation* slurm) {
@@ -111,8 +125,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   const bool is_out_of_core =
       launch.subcommand == "run" && !options.memory.empty();  // spill_option.hpp reads the plan
   if (!options.plan.empty() && !is_out_of_core) {
-    configuration.plan = strategy::read_plan_file(options.plan);
-    strategy::check_places(*configuration.plan, machine, options.plan);
+    read_plans(options.plan, machine, configuration);
     configuration.refine_plan = options.refine_plan;
     if (!options.refine_plan) configuration.planner = "plan";
   }

@@ -40,6 +40,11 @@ void put_configuration(BlobWriter& out, const SessionConfiguration& configuratio
   out.put(configuration.planner);
   out.put(configuration.plan.has_value());
   if (configuration.plan) configuration.plan->to_blob(out);
+  out.put(static_cast<std::uint32_t>(configuration.rank_plans.size()));
+  for (const auto& [rank, plan] : configuration.rank_plans) {
+    out.put(rank);
+    plan.to_blob(out);
+  }
   out.put(configuration.refine_plan);
   configuration.hints.to_blob(out);
   configuration.calibration.to_blob(out);
@@ -65,6 +70,10 @@ SessionConfiguration get_configuration(BlobReader& in) {
   configuration.ledger = in.get_string();
   configuration.planner = in.get_string();
   if (in.get<bool>()) configuration.plan = Plan::from_blob(in);
+  for (auto n = in.get<std::uint32_t>(); n > 0; --n) {
+    const auto rank = in.get<std::uint32_t>();
+    configuration.rank_plans.emplace(rank, Plan::from_blob(in));
+  }
   configuration.refine_plan = in.get<bool>();
   configuration.hints = strategy::Hints::from_blob(in);
   configuration.calibration = model::Calibration::from_blob(in);

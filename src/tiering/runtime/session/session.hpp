@@ -3,6 +3,7 @@
 // file of options that are already parsed, checked and resolved. The library reads no other configuration.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@
 
 namespace terrace::runtime {
 
-inline constexpr std::uint32_t k_session_version = 14;
+inline constexpr std::uint32_t k_session_version = 15;
 inline constexpr const char* k_session_variable = "TERRACE_SESSION";  // path of the session file
 // Suffix of the session's name under which a process defers start-up until it could place something.
 inline constexpr const char* k_late_session = ".late";
@@ -42,7 +43,8 @@ struct SessionConfiguration {
   std::string ledger{};  // file shared by the processes of the job; "": memory of the process's own
   std::string planner{strategy::k_default_variant};  // the variant's name; "plan" if the plan alone decides
   std::optional<Plan> plan{};
-  bool refine_plan = false;  // the planner refines the plan after the first iteration
+  std::map<std::uint32_t, Plan> rank_plans{};  // of the ranks of an MPI job; `plan` is that of the other processes
+  bool refine_plan = false;                    // the planner refines the plan after the first iteration
   strategy::Hints hints{};
   model::Calibration calibration{};
   bool core_time_fitted = false;  // core time was fitted to the program: instruction_time, or that of some phases

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Implements `terrace plan --all-ranks`: plans of the ranks of an MPI job, in a folder."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+from terrace import units
+from terrace.errors import TerraceError, WrongCallError
+from terrace.output import console, print_json, progress, table
+from terrace.output_files import check_output, is_plan
+from terrace.solve.rank_plans import RankPlan, plan_ranks
+from terrace.store.reader import Store
+
+
+def plan_all_ranks(
+    store: Store, machine: str | None, limit: str | None, planner: str, output: Path | None, json: bool
+) -> None:
+    """Plans for each rank, writes OUTPUT/rank-N.toml, and prints the predicted times."""
+    if output and output.exists() and not output.is_dir():
+        raise WrongCallError(f"--output {output}: --all-ranks writes a file for each rank; name a folder")
+    with progress(f"planning with {planner}"):
+        plans = plan_ranks(store, machine, limit, planner)
+    if output:
+        _write(output, plans)
+    if json:
+        print_json({"planner": planner, "ranks": [_document(each) for each in plans]})
+        return
+    out = console()
+    out.print(f"Plans by {planner} of {len(plans)} ranks; seconds are of one iteration\n", markup=False)
+    rows = table("rank", "fast memory", "slow-only", "this plan", "change", "moves", "moved")
+    for each in plans:
+        moved = sum(move["bytes"] for move in each.plan.moves)
+        rows.add_row(
+            str(each.rank), units.size(each.share), units.seconds(each.plan.predicted_slow),
+            units.seconds(each.plan.predicted), units.percent(each.plan.predicted / each.plan.predicted_slow - 1),
+            str(len(each.plan.moves)), units.size(moved),
+        )  # fmt: skip
+    out.print(rows)
+    out.print("\nFast memory is divided among the ranks of a node so that the job's phases become short.")
+    if output:
+        words = ["terrace", "run", "--plan", str(output), "--", "mpirun", "-n", str(plans[0].run.ranks)]
+        words += plans[0].run.arguments or [plans[0].run.program]
+        print(f"\nwritten to {output}; run with these plans:\n    {shlex.join(words)}")
+
+
+def _write(folder: Path, plans: list[RankPlan]) -> None:
+    """Writes the files, and removes those of ranks that an earlier job had."""
+    try:
+        folder.mkdir(exist_ok=True)
+        names = [folder / f"rank-{each.rank}.toml" for each in plans]
+        others = [path for path in folder.glob("rank-*.toml") if path not in names]
+        for path in (*names, *others):
+            check_output(path, "plan", is_plan)
+        for path, each in zip(names, plans, strict=True):
+            each.plan.write(str(path))
+        for path in others:
+            path.unlink()
+    except OSError as error:
+        raise TerraceError(f"--output {folder}: {error.strerror}") from error
+
+
+def _document(each: RankPlan) -> dict[str, Any]:
+    plan = each.plan
+    return {
+        "rank": each.rank,
+        "fast_bytes": each.share,
+        "slow_only_s": plan.predicted_slow,
+        "predicted_s": plan.predicted,
+        "objects": plan.objects,
+        "moves": plan.moves,
+    }

@@ -176,7 +176,8 @@ def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Par
             low = first + rank * stride
             end = low + stride
             end = _up(end) if rank + 1 == report.ranks else _nearest(end)
-            yield Part(_nearest(low), min(end, mapping.high), "windows", found.name, rank)
+            begin = _up(low) if rank == 0 else _nearest(low)
+            yield Part(begin, min(end, mapping.high), "windows", found.name, rank)
         return
     for name in OWN:
         base, size = report.own[name]

@@ -84,7 +84,7 @@ std::uint64_t nearest_page(std::uint64_t address) { return page_down(address + k
 
 std::string canonical_name(std::string name) {
   for (const std::string_view end : {"_cptr", "_c"})
-    if (name.ends_with(end)) name.resize(name.size() - end.size());
+    if (name.ends_with(end)) name.erase(name.size() - end.size());
   return "MPI_" + name;
 }
 
@@ -145,14 +145,17 @@ MpiObjectPlacer::MpiObjectPlacer(const runtime::MpiObjectsSpec& spec, memory::Le
 }
 
 void MpiObjectPlacer::on_call_begin(const MpiCall& call) noexcept {
-  t_call = {.is_active = true, .function = call.function};
-  if (call.function < actions_.size()) t_call.action = actions_[call.function];
+  // The rest of the state belongs to calls that allocate, which set it.
+  t_call.is_active = true;
+  t_call.function = call.function;
+  t_call.action = call.function < actions_.size() ? actions_[call.function] : Action::none;
   if (t_call.action != Action::none) begin_call(call);
   const bool allocates_for_program = t_call.action == Action::window || t_call.action == Action::alloc_mem;
   t_mpi_library = allocates_for_program ? nullptr : name_in_calls_.load(std::memory_order_relaxed);
 }
 
 void MpiObjectPlacer::begin_call(const MpiCall& call) noexcept {
+  t_call = {.is_active = true, .action = t_call.action, .function = t_call.function};
   const observe::RuntimeScope inside;
   try {
     const std::lock_guard lock(lock_);
@@ -187,17 +190,16 @@ void MpiObjectPlacer::begin_call(const MpiCall& call) noexcept {
 
 void MpiObjectPlacer::on_call_end(const MpiCall& call) noexcept {
   t_mpi_library = nullptr;
+  t_call.is_active = false;
   const auto action = t_call.action;
-  if (action != Action::none) {
-    try {
-      const std::lock_guard lock(lock_);
-      if (action == Action::init) check_parts(t_call.first_part);
-      if (action == Action::window || action == Action::alloc_mem) end_allocation(call);
-      if (action == Action::finalize) own_files_.clear();
-    } catch (const std::exception&) {  // no memory
-    }
+  if (action == Action::none) return;
+  try {
+    const std::lock_guard lock(lock_);
+    if (action == Action::init) check_parts(t_call.first_part);
+    if (action == Action::window || action == Action::alloc_mem) end_allocation(call);
+    if (action == Action::finalize) own_files_.clear();
+  } catch (const std::exception&) {  // no memory
   }
-  t_call = {};
 }
 
 // --- what is mapped during a call ---
@@ -248,10 +250,11 @@ void MpiObjectPlacer::add_mapping(std::uint64_t address, std::uint64_t size, std
   library_.find();
   if (!library_.is_described()) return;
   const auto function = canonical_name(terrace_mpi_function_name(t_call.function));
-  const auto found = library_.classify({.name = name,
-                                        .size = page_up(size),
-                                        .function = function,
-                                        .request = {.ranks = t_call.ranks, .size = t_call.size}});
+  strategy::MpiRequest known;
+  known.ranks = t_call.action == Action::window ? t_call.ranks : 0;
+  known.size = t_call.action == Action::window ? t_call.size : 0;
+  const auto found =
+      library_.classify({.name = name, .size = page_up(size), .function = function, .request = known});
   if (t_call.action == Action::window && t_call.num_mappings < std::size(t_call.mappings)) {
     const bool is_window = found.object && found.object->kind == MpiObjectKind::windows;
     t_call.mappings[t_call.num_mappings++] = {address, address + page_up(size),
@@ -288,12 +291,16 @@ void MpiObjectPlacer::bind_window(const MpiObject& object, std::uint64_t address
   const strategy::MpiRequest request{.ranks = t_call.ranks, .size = t_call.size};
   const auto slice = evaluate_or_zero(object, object.slice, request);
   const auto low = address + evaluate_or_zero(object, object.header, request) + t_call.rank * slice;
-  const auto begin = nearest_page(low);
+  const auto begin = begin_of_part(low);
   const auto end = std::min(end_of_part(low + slice), address + page_up(size));
   if (begin < end) memory::prefer_node(begin, end - begin, spec_.places[*t_call.place].node);
 }
 
-// Returns the end of the pages of a rank's part of a window. The last part has the rest of its last page.
+// Return the pages of a rank's part of a window. The library's own data before the first part keep their page; the
+// last part has the rest of its last page.
+std::uint64_t MpiObjectPlacer::begin_of_part(std::uint64_t begin) {
+  return t_call.rank == 0 ? page_up(begin) : nearest_page(begin);
+}
 std::uint64_t MpiObjectPlacer::end_of_part(std::uint64_t end) {
   return t_call.rank + 1 == t_call.ranks ? page_up(end) : nearest_page(end);
 }
@@ -346,7 +353,7 @@ void MpiObjectPlacer::end_allocation(const MpiCall& call) {
     const strategy::MpiRequest request{.ranks = t_call.ranks, .size = t_call.size};
     const auto size = std::max(t_call.size, evaluate_or_zero(*object, object->slice, request));
     return add_part(*object, {.mapping = mapping.low,
-                              .low = nearest_page(base),
+                              .low = begin_of_part(base),
                               .high = std::min(end_of_part(base + size), mapping.high),
                               .bytes = t_call.size,
                               .place = t_call.place});

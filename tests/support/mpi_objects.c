@@ -2,14 +2,12 @@
 // Makes an MPI library allocate each of its own objects (eager boxes, cells, pools, windows, MPI_Alloc_mem), and
 // writes the mappings of the process after each step, for tests/python/mpi/test_mpi_objects.py. Usage:
 //
-//   mpi_objects FOLDER [nodes]
+//   mpi_objects FOLDER
 //
 // Each rank writes FOLDER/rank.R: lines "# FILE VERSION" of the MPI library, and of UCX if it is loaded; for each
 // step a line "@ FUNCTION BYTES TOTAL ROUNDED", with the bytes that this rank requests, those of all ranks, and
 // those of all ranks with each rounded up to pages; below it a line for each mapping that is shared or anonymous:
-// address range, permissions, inode, resident bytes, size of the object (0 if the kernel does not tell), name. With
-// `nodes` a line "n" follows: the NUMA node of each page that the process has mapped, as move_pages(2) tells it, in
-// runs of NODExPAGES; the node is - for a page that it has not. Then messages are fewer, for emulated processors.
+// address range, permissions, inode, resident bytes, size of the object (0 if the kernel does not tell), name.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -17,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
@@ -30,7 +27,6 @@ enum {
 
 static FILE* out;
 static size_t page;
-static int writes_nodes;
 
 static size_t rounded_up(size_t bytes) { return (bytes + page - 1) / page * page; }
 
@@ -66,31 +62,6 @@ static struct Object measure_object(const char* range, unsigned long inode, cons
   return object;
 }
 
-static void write_nodes(const char* range) {
-  enum { k_batch = 512 };
-  unsigned long begin, end;
-  if (sscanf(range, "%lx-%lx", &begin, &end) != 2) return;
-  fputc('n', out);
-  int run = 0, of = 0;
-  while (begin < end) {
-    void* pages[k_batch];
-    int nodes[k_batch];
-    unsigned long n = 0;
-    for (; n < k_batch && begin < end; begin += page) pages[n++] = (void*)begin;
-    if (syscall(SYS_move_pages, 0, n, pages, NULL, nodes, 0) != 0) abort();
-    for (unsigned long i = 0; i < n; ++i) {
-      const int node = nodes[i] < 0 ? -1 : nodes[i];
-      if (run > 0 && node != of) {
-        fprintf(out, of < 0 ? " -x%d" : " %2$dx%1$d", run, of);
-        run = 0;
-      }
-      of = node;
-      ++run;
-    }
-  }
-  fprintf(out, of < 0 ? " -x%d\n" : " %2$dx%1$d\n", run, of);
-}
-
 static void write_requests(const char* function, size_t bytes, size_t total, size_t rounded) {
   fprintf(out, "@ %s %zu %zu %zu\n", function, bytes, total, rounded);
   FILE* const in = fopen("/proc/self/smaps", "r");
@@ -112,7 +83,6 @@ static void write_requests(const char* function, size_t bytes, size_t total, siz
       if (is_shared) object = measure_object(range, inode, name);
       fprintf(out, "%s %s %lu %lu %llu %llu %s\n", range, permissions, inode, resident << 10, object.bytes,
               object.allocated, name);
-      if (writes_nodes) write_nodes(range);
     }
   }
   fclose(in);
@@ -217,16 +187,16 @@ static void exchange(int rank, int size) {
     write_mappings("MPI_Alltoall", (size_t)bytes);
   }
   // Messages that the receiver does not expect yet take further buffers.
-  const int unexpected = writes_nodes ? k_unexpected / 10 : k_unexpected;
   MPI_Request requests[k_unexpected];
   MPI_Status statuses[k_unexpected];
   const int peer = rank ^ 1;
   if (peer < size) {
-    for (int i = 0; i < unexpected; ++i) MPI_Isend(from, 1 << 12, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[i]);
+    for (int i = 0; i < k_unexpected; ++i)
+      MPI_Isend(from, 1 << 12, MPI_BYTE, peer, 1, MPI_COMM_WORLD, &requests[i]);
     MPI_Sendrecv(from, 1, MPI_BYTE, peer, 2, to, 1, MPI_BYTE, peer, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    for (int i = 0; i < unexpected; ++i)
+    for (int i = 0; i < k_unexpected; ++i)
       MPI_Recv(to, 1 << 12, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Waitall(unexpected, requests, statuses);
+    MPI_Waitall(k_unexpected, requests, statuses);
   }
   write_mappings("MPI_Waitall", 0);
   free(from);
@@ -248,8 +218,7 @@ static void use_own_window(void) {
 
 int main(int argc, char** argv) {
   char temporary[k_max_line], path[k_max_line];
-  if (argc < 2) return 2;
-  writes_nodes = argc > 2 && strcmp(argv[2], "nodes") == 0;
+  if (argc != 2) return 2;
   page = (size_t)sysconf(_SC_PAGESIZE);
   snprintf(temporary, sizeof temporary, "%s/process.%d", argv[1], (int)getpid());
   out = fopen(temporary, "w");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes an MPI library allocate its own objects and use them, and writes on which NUMA node each page of the process
-// lies, for acceptance/mpi (mpi_lines/objects.py), which runs it in a guest with two nodes. Usage:
+// Makes an MPI library allocate its own objects and use them, and writes on which NUMA node each page of the
+// process lies, for acceptance/mpi (mpi_lines/objects.py), which runs it in a guest with two nodes. Usage:
 //
 //   mpi_places FOLDER [PLACE]
 //

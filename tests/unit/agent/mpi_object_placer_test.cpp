@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which pages of MPI's objects are bound: a made-up MPI library maps files, and the kernel tells the policy of
-// each page (get_mempolicy(2)). One memory node is enough for that.
+// Tests which pages of MPI's objects are bound: a made-up MPI library maps files, and the kernel tells the
+// policy of each page (get_mempolicy(2)). One memory node is enough for that.
 #include "agent/mpi_objects/mpi_object_placer.hpp"
 
 #include <fcntl.h>

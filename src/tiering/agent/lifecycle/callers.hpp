@@ -15,8 +15,8 @@ struct Process;
 
 inline constexpr std::size_t k_name_capacity = 512;
 
-// Name of the MPI library ("MPICH 4.0.2") while a call of it is in progress on this thread that allocates nothing for
-// the program, else null. What is allocated meanwhile is the library's, and has its name.
+// Name of the MPI library ("MPICH 4.0.2") while a call of it is in progress on this thread that allocates
+// nothing for the program, else null. What is allocated meanwhile is the library's, and has its name.
 extern constinit thread_local const char* t_mpi_library __attribute__((tls_model("initial-exec")));
 
 // Writes the name of the calling thread's allocation site ("makea cg.cpp:120") to `buffer`, which has

@@ -130,8 +130,8 @@ void finish_loops(Process& process) noexcept;
 
 // --- implemented in mpi_monitor/mpi_record.cpp ------------------------------------------------------------------
 
-// Writes the statistics of the program's MPI calls, and the memory of its MPI library, to the journal at the end of
-// the program.
+// Writes the statistics of the program's MPI calls, and the memory of its MPI library, to the journal at the end
+// of the program.
 void finish_mpi(Process& process) noexcept;
 
 }  // namespace terrace::agent

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes what is known of the program's MPI calls and of the MPI library's memory to the journal. Called at the end
-// of the program.
+// Writes what is known of the program's MPI calls and of the MPI library's memory to the journal. Called at the
+// end of the program.
 #include <exception>
 
 #include "agent/lifecycle/process.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queries the loaded MPI library without its header: its version, the tables that describe its memory, and the
-// communicators and info objects of calls. It knows no ABI: handles are passed on as registers, as the layer of MPI
-// functions does (agent/mpi/transfers.cpp).
+// communicators and info objects of calls. It knows no ABI: handles are passed on as registers, as the layer of
+// MPI functions does (agent/mpi/transfers.cpp).
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class MpiLibrary {
   // Borrows the known tables, which must outlive it.
   explicit MpiLibrary(const std::vector<strategy::MpiObjectTable>& known) : known_(known) {}
 
-  // Searches the loaded files for MPI and for UCX, unless both are known. Requires: no lock of the dynamic linker is
-  // held. Call it in one thread at a time.
+  // Searches the loaded files for MPI and for UCX, unless both are known. Requires: no lock of the dynamic
+  // linker is held. Call it in one thread at a time.
   void find();
 
   // Returns whether some table describes the library.

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recognises the memory that the MPI library allocates for itself, and places it: by kind as `terrace run
-// --mpi-objects` states it, and windows and MPI_Alloc_mem by the info key terrace_place. Counts what it has seen, for
-// the profile. docs/reference/mpi-objects.md has the kinds, sizes, and when their pages are allocated.
+// --mpi-objects` states it, and windows and MPI_Alloc_mem by the info key terrace_place. Counts what it has
+// seen, for the profile. docs/reference/mpi-objects.md has the kinds, sizes, and when their pages are allocated.
 //
 // The hooks of mmap(2) and shmat(2) report what is mapped inside of a call of MPI. An object that the library is
-// about to touch is bound there; so are FIFOs and pools that UCX has written before it maps them, whose pages are
-// migrated. Windows and MPI_Alloc_mem are placed when their call returns, with the address and size that it states.
-// What is bound in MPI_Init is looked at again when that returns: files outside of shared memory file systems have
-// no policy, so that their pages must be migrated.
+// about to touch is bound there; so are FIFOs and pools that UCX has written before it maps them, whose pages
+// are migrated. Windows and MPI_Alloc_mem are placed when their call returns, with the address and size that it
+// states. What is bound in MPI_Init is looked at again when that returns: files outside of shared memory file
+// systems have no policy, so that their pages must be migrated.
 //
 // Every process maps the objects of all ranks, but places its own part only:
 //
-//   an object for each rank        its creator: of System V memory the kernel names it; of files it is the first one
-//                                  that MPI_Init maps, as libraries create their own before they open others'
+//   an object for each rank        its creator: of System V memory the kernel names it; of files it is the
+//                                  first one that MPI_Init maps, as libraries create their own before they open
+//                                  others'
 //   one object with parts          the part of the rank, whose number on the node launchers state
 //   one object without parts       each process places it
 //

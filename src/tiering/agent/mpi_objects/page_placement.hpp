@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Places a range that is mapped and may have pages on a NUMA node: binds what will be touched, and migrates what
-// is resident. For memory that other processes share: the policy of a range belongs to the shared object, and pages
-// can be migrated while no other process has mapped them.
+// is resident. For memory that other processes share: the policy of a range belongs to the shared object, and
+// pages can be migrated while no other process has mapped them.
 #pragma once
 
 #include <cstdint>

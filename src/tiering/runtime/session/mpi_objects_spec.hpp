@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Defines the part of a session that concerns the memory of MPI libraries: the tables by which a process recognises
-// its objects (strategy/mpi_objects/mpi_objects.hpp), and the places that `--mpi-objects` gives to their kinds.
+// Defines the part of a session that concerns the memory of MPI libraries: the tables by which a process
+// recognises its objects (strategy/mpi_objects/mpi_objects.hpp), and the places that `--mpi-objects` gives to
+// their kinds.
 #pragma once
 
 #include <array>

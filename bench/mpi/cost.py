@@ -4,28 +4,41 @@
 interposes MPI alone (one kind of memory: there is nothing to place), with a plan that places nothing, and with
 page references.
 
-    bench/mpi/cost.py --terrace build/release/src/cli/terrace --mpi mpich --mpi openmpi --pairs 20 halo cg
+    bench/mpi/cost.py --terrace build/release/src/cli/terrace --mpi openmpi --pairs 20 halo:--class,A lmp
 
+A program is a workload of workloads/mpi, which is built, or a command of the system; `lmp` has an input here.
 Runs are interleaved: each round executes all variants in random order. A second series without Terrace is the
-control: its difference from the first is what the machine's noise makes of equal runs. Processor time counts all
-processes of the job, launchers included. The limit is the upper end of the one-sided 95 % interval of the mean
-ratio (Student's t of its logarithm).
+control: its difference from the first is what the machine's noise makes of equal runs.
+
+Processor time is that of all processes of the job (wait4(2)), and separately that of the ranks and of the
+others: the MPI launcher, Terrace's launchers and helpers (usage_probe.c, preloaded in all variants). Ranks
+that wait spin, so whatever delays one of them counts for all. `--yield` lets Open MPI's ranks yield while they wait
+(mpi_yield_when_idle); it is a further figure, not a replacement.
+
+The estimate is the median of the Walsh averages of logarithms of ratios, the limit the upper end of the one-sided
+95 % interval of Wilcoxon's signed-rank test (terrace.solve.paired). Where perf is installed, one more run of each
+variant is sampled (cpu-clock): `own samples` is the share of samples in Terrace's libraries and processes. It
+does not include what the kernel does for them in the ranks, but it does not vary with the machine's load.
 """
 
 import argparse
 import json
-import math
 import os
 import random
+import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from terrace.solve.paired import Pair, gain
+
 ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
 SAME_NODE = ROOT / "acceptance" / "programs_lines" / "same_node.toml"
 PLAIN, CONTROL, LAYER, EMPTY, PAGES = (
     "without Terrace",
@@ -34,6 +47,15 @@ PLAIN, CONTROL, LAYER, EMPTY, PAGES = (
     "layer and empty plan",
     "page references",
 )
+WRONG = 0.1  # of the two-sided interval, whose upper end is the one-sided limit at 95 %
+WORDS = {"lmp": ["-in", str(HERE / "melt.lmp"), "-log", "none"]}
+EMPTY_PLAN = """schema = 2
+planner = "slow-only"
+machine = "same-node"
+loop = "none"
+budget = ["ddr=4KiB"]
+phases = ["none"]
+"""
 
 
 @dataclass(frozen=True)
@@ -44,11 +66,24 @@ class Job:
     program: Path
     words: list[str]
     ranks: int
+    yields: bool
 
     def launcher(self) -> list[str]:
         """Returns the words that start the ranks."""
-        more = ["--oversubscribe"] if self.mpi == "openmpi" else []
+        yields = ["--mca", "mpi_yield_when_idle", "1"] if self.yields else []
+        more = ["--oversubscribe", *yields] if self.mpi == "openmpi" else []
         return [f"mpirun.{self.mpi}", *more, "-n", str(self.ranks)]
+
+
+@dataclass
+class Usage:
+    """Seconds of processor time of all processes of a job, of its ranks and of all others; counts of the ranks."""
+
+    seconds: float
+    ranks: float = 0.0
+    others: float = 0.0
+    faults: int = 0
+    switches: int = 0
 
 
 def build(name: str, mpi: str, folder: Path) -> Path:
@@ -63,97 +98,168 @@ def build(name: str, mpi: str, folder: Path) -> Path:
     return next(path for path in (out / name, out / "mpi" / name) if path.exists())
 
 
-def processor_seconds(words: list[str], folder: Path) -> float:
-    """Runs a command; returns the processor time of it and of all its descendants."""
-    root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+def find(name: str, mpi: str, folder: Path) -> Path:
+    """Returns a workload, or a command of the system."""
+    if (ROOT / "workloads" / "mpi" / name).is_dir():
+        return build(name, mpi, folder)
+    found = shutil.which(name)
+    if found is None:
+        sys.exit(f"{name}: no workload of workloads/mpi and no command; name another")
+    return Path(found)
+
+
+def build_probe(folder: Path) -> Path:
+    """Returns the library that writes what each process used."""
+    probe = folder / "usage_probe.so"
+    compiler = os.environ.get("CC", "cc")
+    subprocess.run([compiler, "-O2", "-shared", "-fPIC", "-o", probe, HERE / "usage_probe.c"], check=True)
+    return probe
+
+
+def execute(words: list[str], job: Job, folder: Path) -> Usage:
+    """Runs a job; returns what it used."""
+    used = folder / "used"
+    shutil.rmtree(used, ignore_errors=True)
+    used.mkdir()
+    environment = {
+        **os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "LD_PRELOAD": str(folder / "usage_probe.so"), "USAGE_FOLDER": str(used),
+    }  # fmt: skip
     with (folder / "out").open("w") as out:
-        child = subprocess.Popen(
-            words, cwd=folder, env={**os.environ, **root}, stdout=out, stderr=subprocess.STDOUT
-        )
-        _, status, usage = os.wait4(child.pid, 0)
+        child = subprocess.Popen(words, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
+        _, status, total = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != 0:
         sys.exit(f"{' '.join(words)} ended with {child.returncode}:\n{(folder / 'out').read_text()[-2000:]}")
-    return usage.ru_utime + usage.ru_stime
+    usage = Usage(total.ru_utime + total.ru_stime)
+    for file in used.iterdir():
+        for line in file.read_text().splitlines():
+            name, user, system, faults, waits, preemptions = line.split("\t")
+            if name == job.program.name[:15]:
+                usage.ranks += float(user) + float(system)
+                usage.faults += int(faults)
+                usage.switches += int(waits) + int(preemptions)
+    usage.others = usage.seconds - usage.ranks
+    return usage
 
 
 def empty_plan(terrace: Path, job: Job, folder: Path) -> Path:
     """Returns a plan of the program that places nothing: made from a profile, for no fast memory."""
     profile, plan = folder / "empty.terrace", folder / "empty.toml"
     watching = ["--machine", str(SAME_NODE), "--fast", "28MiB", "--profile", "-o", str(profile)]
-    processor_seconds(
-        [str(terrace), "run", *watching, "--", *job.launcher(), str(job.program), *job.words], folder
-    )
-    subprocess.run(
-        [terrace, "plan", profile, "--fast", "4KiB", "--planner", "slow-only", "-o", plan],
-        check=True, stdout=subprocess.DEVNULL,
-    )  # fmt: skip
+    execute([str(terrace), "run", *watching, "--", *job.launcher(), str(job.program), *job.words], job, folder)
+    making = [terrace, "plan", profile, "--fast", "4KiB", "--planner", "slow-only", "-o", plan]
+    plan.unlink(missing_ok=True)
+    if subprocess.run(making, capture_output=True, check=False).returncode != 0:
+        plan.write_text(EMPTY_PLAN)  # the profile has no loop
+    profile.unlink(missing_ok=True)
     return plan
 
 
+def own_samples(words: list[str], folder: Path) -> float | None:
+    """Returns the share of samples of processor time in Terrace's libraries and processes; None without perf."""
+    if shutil.which("perf") is None:
+        return None
+    data = folder / "perf.data"
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    record = ["perf", "record", "-q", "-e", "cpu-clock", "-F", "2000", "-o", str(data), "--", *words]
+    done = subprocess.run(record, cwd=folder, env=environment, capture_output=True, check=False)
+    if done.returncode != 0:
+        return None
+    report = ["perf", "report", "-i", str(data), "--stdio", "--sort", "comm,dso", "-F", "sample,comm,dso"]
+    text = subprocess.run(report, capture_output=True, text=True, check=False).stdout
+    rows = [line.split() for line in text.splitlines() if re.match(r"\s*[0-9]", line)]
+    total = sum(int(row[0]) for row in rows)
+    own = sum(int(row[0]) for row in rows if row[1].startswith("terrace") or "libterrace" in row[-1])
+    return own / total if total else None
+
+
 def measure(terrace: Path, job: Job, pairs: int, folder: Path) -> dict[str, Any]:
-    """Returns the ratios of processor times to those without Terrace, by variant."""
+    """Returns what each variant used more than a run without Terrace."""
     program = [str(job.program), *job.words]
     run = [str(terrace), "run", "--quiet", "--machine", str(SAME_NODE)]
     layer = [str(terrace), "run", "--quiet", "--", *program]
     empty = [*run, "--plan", str(empty_plan(terrace, job, folder)), "--keep-plan", "--", *program]
     pages = [*run, "--fast", "28MiB", "--", *program]
     variants = {PLAIN: program, CONTROL: program, LAYER: layer, EMPTY: empty, PAGES: pages}
-    times: dict[str, list[float]] = {name: [] for name in variants}
+    used: dict[str, list[Usage]] = {name: [] for name in variants}
     for _ in range(pairs):
         for name in random.sample(list(variants), len(variants)):
-            times[name].append(processor_seconds([*job.launcher(), *variants[name]], folder))
-    result: dict[str, Any] = {
-        "mpi": job.mpi,
-        "program": job.program.name,
-        "ranks": job.ranks,
-        "words": job.words,
-    }
-    result["seconds"] = statistics.median(times[PLAIN])
-    result["added"] = {
-        name: summary([one / plain for one, plain in zip(times[name], times[PLAIN], strict=True)])
-        for name in (CONTROL, LAYER, EMPTY, PAGES)
-    }
-    return result
+            used[name].append(execute([*job.launcher(), *variants[name]], job, folder))
+    added = {}
+    for name in (CONTROL, LAYER, EMPTY, PAGES):
+        added[name] = {
+            **{one.name: median(used[name], one.name) for one in fields(Usage)},
+            **limits([one.seconds for one in used[PLAIN]], [one.seconds for one in used[name]]),
+            "of_ranks": limits([one.ranks for one in used[PLAIN]], [one.ranks for one in used[name]]),
+            "own_samples": None if name == CONTROL else own_samples([*job.launcher(), *variants[name]], folder),
+        }
+    return {
+        "mpi": job.mpi, "program": job.program.name, "ranks": job.ranks, "words": job.words, "yields": job.yields,
+        "plain": {one.name: median(used[PLAIN], one.name) for one in fields(Usage)}, "added": added,
+    }  # fmt: skip
 
 
-def summary(ratios: list[float]) -> dict[str, float]:
-    """Returns median, mean and the upper limit of the mean, as added shares."""
-    from scipy.special import stdtrit  # late import: slow
+def median(used: list[Usage], field: str) -> float:
+    """Returns the median of a field."""
+    return statistics.median(getattr(one, field) for one in used)
 
-    logs = [math.log(one) for one in ratios]
-    mean, count = statistics.mean(logs), len(logs)
-    error = statistics.stdev(logs) / math.sqrt(count) if count > 1 else math.inf
-    upper = mean + error * float(stdtrit(count - 1, 0.95)) if count > 1 else math.inf
-    return {"median": statistics.median(ratios) - 1, "mean": math.expm1(mean), "upper": math.expm1(upper)}
+
+def limits(without: list[float], with_it: list[float]) -> dict[str, float | None]:
+    """Returns the added share of processor time, and the one-sided limit at 95 %; None for too few pairs."""
+    found = gain([Pair(*one) for one in zip(without, with_it, strict=True)], WRONG)
+    return {"added": -found.share, "upper": None if found.low is None else -found.low}
+
+
+def describe(row: dict[str, Any]) -> str:
+    """Returns a line for each variant of a program."""
+
+    def share(value: float | None) -> str:
+        return "      -" if value is None else f"{value:+7.2%}"
+
+    plain = row["plain"]
+    lines = [
+        f"{row['mpi']} {row['program']}{', yielding' if row['yields'] else ''}: {plain['seconds']:.2f} s, ranks "
+        f"{plain['ranks']:.2f} s, others {plain['others']:.3f} s, {plain['faults']:.0f} faults, "
+        f"{plain['switches']:.0f} switches"
+    ]
+    for name, one in row["added"].items():
+        lines.append(
+            f"  {name:22} all {share(one['added'])} (limit {share(one['upper'])})  ranks "
+            f"{share(one['of_ranks']['added'])} (limit {share(one['of_ranks']['upper'])})  others "
+            f"{one['others'] - plain['others']:+.3f} s  faults {one['faults'] - plain['faults']:+.0f}  switches "
+            f"{one['switches'] - plain['switches']:+.0f}  own samples {share(one['own_samples'])}"
+        )
+    return "\n".join(lines)
 
 
 def main() -> None:
-    """Prints a line for each MPI, program and variant, and writes JSON."""
+    """Prints lines for each MPI, program and variant, and writes JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("programs", nargs="+", help="workloads of workloads/mpi, as NAME or NAME:WORD,WORD")
+    parser.add_argument("programs", nargs="+", help="workload or command, as NAME or NAME:WORD,WORD")
     parser.add_argument("--terrace", type=Path, required=True)
     parser.add_argument("--mpi", action="append", choices=["mpich", "openmpi"], required=True)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument(
+        "--yield", dest="yields", action="store_true", help="ranks yield while they wait (Open MPI)"
+    )
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
+    if arguments.yields and "mpich" in arguments.mpi:
+        parser.error("--yield: MPICH has no such setting; name --mpi openmpi alone")
     results = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        build_probe(folder)
         for mpi in arguments.mpi:
             for wanted in arguments.programs:
-                name_of_program, _, words = wanted.partition(":")
-                built = build(name_of_program, mpi, folder)
-                job = Job(mpi, built, words.split(",") if words else ["--class", "S"], arguments.ranks)
-                result = measure(arguments.terrace.resolve(), job, arguments.pairs, folder)
-                results.append(result)
-                for variant, one in result["added"].items():
-                    figures = f"median {one['median']:+7.2%}  mean {one['mean']:+7.2%}  limit {one['upper']:+7.2%}"
-                    print(
-                        f"{mpi:8} {name_of_program:6} {variant:22} {figures} of {result['seconds']:.2f} s",
-                        flush=True,
-                    )
+                name_of_program, _, given = wanted.partition(":")
+                words = given.split(",") if given else WORDS.get(name_of_program, ["--class", "S"])
+                program = find(name_of_program, mpi, folder)
+                job = Job(mpi, program, words, arguments.ranks, arguments.yields)
+                results.append(measure(arguments.terrace.resolve(), job, arguments.pairs, folder))
+                print(describe(results[-1]), flush=True)
     if arguments.output:
         arguments.output.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -143,7 +143,7 @@ def test_ends_of_a_rank_are_as_without_terrace(mpi, end, plain_status, tmp_path)
 
 
 def test_killed_rank_is_named(mpi, tmp_path):
-    """By its launcher, which ends before the MPI launcher ends the others."""
+    """Its launcher ends before the MPI launcher ends the others."""
     launcher, program = mpi
     own = [TERRACE, "run", *WATCHING, "-o", tmp_path / "job.terrace", "--"]
     done = run_job([*launcher, *own, program, 100, "kill"], tmp_path)

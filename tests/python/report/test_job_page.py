@@ -10,7 +10,7 @@ from terrace.report import job_facts
 from terrace.store import job
 
 MIB = 1 << 20
-# Of the synthetic job (tests/support/synthetic_job.hpp): seconds of each of the nine short moves, and of the
+# The synthetic job (tests/support/synthetic_job.hpp) has nine short moves of SHORT seconds, and
 # three that follow each other in the first phase of the second iteration.
 SHORT, LONG = 0.000262144, 0.002752512
 CALLS = ((1, "Waitall", 12, 0.05, 0, 0), (1, "Send", 30, 0.01, 4000, 0))

@@ -182,6 +182,38 @@ TEST(MpiLoopFinder, CalledFunctionWithLoop_NewInvocation_IsNotAnInnerIteration) 
   EXPECT_EQ(program.iterations(), 100U);
 }
 
+// A short run of a program that reads commands in a loop: 0.2 s in which the loop of commands has no iteration.
+TEST(MpiLoopFinder, EnclosingLoopWithoutIterations_InnerLoopIsChosenSoon) {
+  SimulatedProgram program;
+  program.loop(1, 1, [&](int) {
+    program.loop(2, 200, [&](int) {
+      program.compute(1e-3);
+      program.call(1);
+    });
+  });
+  program.finish();
+  EXPECT_EQ(program.main_loop(), "loop2");
+  EXPECT_EQ(program.iterations(), 200U);
+}
+
+// Time steps of 0.08 s with a solver inside: the solver's loop is not chosen while the steps may prove similar.
+TEST(MpiLoopFinder, EnclosingLoopWithIterations_InnerLoopIsNotChosen) {
+  SimulatedProgram program;
+  program.loop(1, 30, [&](int) {
+    program.loop(2, 40, [&](int) {
+      program.compute(2e-3);
+      program.call(1);
+    });
+    program.call(2);
+  });
+  program.finish();
+  const auto begins =
+      std::ranges::count_if(program.boundaries, [](const auto& one) { return !one.begins_loop.empty(); });
+  EXPECT_EQ(begins, 1);
+  EXPECT_EQ(program.main_loop(), "loop1");
+  EXPECT_EQ(program.iterations(), 30U);
+}
+
 // LU's sweeps: each time step has two loops over planes, whose breakpoints remain from the step before.
 TEST(MpiLoopFinder, BreakpointOfAnEarlierVisit_CountsInTheNext) {
   SimulatedProgram program;

@@ -41,9 +41,10 @@ namespace {
 
 constexpr Seconds k_reply_poll{5e-3};             // between looks for the launcher's answer
 constexpr std::size_t k_calls_without_loop = 64;  // in succession, after which the sequence of calls is used
-constexpr double k_max_header_rate = 2000;        // hits of a header a second: 2 % of the time at 10 us each
-constexpr Seconds k_min_rated{0.5};               // to which the hits of a shorter time are compared
-constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
+// Hits of a header a second: 1 % of the time, as a hit takes 2 us, and the boundary of a phase as long.
+constexpr double k_max_header_rate = 2000;
+constexpr Seconds k_min_rated{0.5};    // to which the hits of a shorter time are compared
+constexpr Seconds k_min_region{1e-6};  // between calls, in the sequence of calls
 constexpr const char* k_mpi_calls = "MPI calls";
 
 Seconds read_monotonic_clock() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 namespace terrace::runtime {
@@ -121,7 +122,9 @@ std::size_t MpiLoopFinder::choose_main() const {
     // A breakpoint may be left from an earlier visit, in which the loop was probed.
     const auto since = std::max(loop.probed_at.value_or(loop.iterations.front()), forgotten_);
     const auto observed = event(now).begin - event(since).begin;
-    if (loop.iterations.size() > k_min_inner && observed >= k_patience) return i;
+    const auto enclosing = std::span(active_).first(i);
+    const bool is_alone = std::ranges::all_of(enclosing, [](const Active& one) { return one.iterations.empty(); });
+    if (loop.iterations.size() > k_min_inner && observed >= (is_alone ? k_short_patience : k_patience)) return i;
   }
   return k_nothing;
 }

@@ -48,6 +48,7 @@ class MpiLoopFinder {
   static constexpr std::size_t k_min_events = 4;        // in a loop before it is probed
   static constexpr double k_max_ratio = 2;              // of the durations of similar iterations
   static constexpr Seconds k_patience{0.5};             // until an inner loop is chosen provisionally
+  static constexpr Seconds k_short_patience{0.1};       // the same, if no enclosing loop has begun an iteration
   static constexpr std::uint32_t k_min_inner = 8;       // its complete iterations then
 
   MpiLoopFinder(Names names, BoundaryCallback on_boundary)

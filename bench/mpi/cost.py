@@ -12,7 +12,7 @@ control: its difference from the first is what the machine's noise makes of equa
 
 Processor time is that of all processes of the job (wait4(2)), and separately that of the ranks and of the
 others: the MPI launcher, Terrace's launchers and helpers (usage_probe.c, preloaded in all variants). Ranks
-that wait spin, so whatever delays one of them counts for all. `--yield` lets Open MPI's ranks yield while they wait
+that wait spin, so whatever delays one of them counts for all. `--yield` lets Open MPI's ranks yield in waits
 (mpi_yield_when_idle); it is a further figure, not a replacement.
 
 The estimate is the median of the Walsh averages of logarithms of ratios, the limit the upper end of the one-sided

@@ -86,6 +86,10 @@ void split_boundary_huge_pages(std::uint64_t address, std::size_t size) noexcept
   if (end % k_huge_page != 0) syscall(SYS_madvise, end - k_page, k_page, MADV_COLD);
 }
 
+void discard_pages(std::uint64_t address, std::size_t size) noexcept {
+  syscall(SYS_madvise, address, size, MADV_DONTNEED);
+}
+
 int populate(std::uint64_t address, std::size_t size) noexcept {
   return syscall(SYS_madvise, address, size, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
 }

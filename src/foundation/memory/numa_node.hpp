@@ -32,6 +32,9 @@ int reset_policy(std::uint64_t address, std::size_t size) noexcept;
 // neighbour's data along. Huge pages inside the range stay whole.
 void split_boundary_huge_pages(std::uint64_t address, std::size_t size) noexcept;
 
+// Drops the pages of anonymous memory with their contents (MADV_DONTNEED). Locked memory keeps them.
+void discard_pages(std::uint64_t address, std::size_t size) noexcept;
+
 // Populates the range with writable private pages (MADV_POPULATE_WRITE, Linux 5.14).
 int populate(std::uint64_t address, std::size_t size) noexcept;
 

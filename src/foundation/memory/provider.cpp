@@ -37,6 +37,11 @@ bool NumaProvider::bind(ChunkId first, std::uint32_t count, PlaceId place) {
   return some;
 }
 
+void NumaProvider::discard(ChunkId first, std::uint32_t count) {
+  const auto& last = chunks_[first + count - 1];
+  discard_pages(chunks_[first].address, last.address + last.size - chunks_[first].address);
+}
+
 PlaceId NumaProvider::where(ChunkId id) {
   const auto& chunk = chunks_[id];
   const auto& places = machine_.places();

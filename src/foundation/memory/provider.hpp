@@ -14,6 +14,12 @@ class Provider {
   // Binds the chunks [first, first + count), which are contiguous and not yet touched, to `place`. Returns false
   // if the system refuses; the system then decides where they reside.
   virtual bool bind(ChunkId first, std::uint32_t count, PlaceId place) = 0;
+  // Drops the pages of chunks [first, first + count), which are contiguous, with their contents. In virtual time,
+  // where chunks have no pages, it does nothing.
+  virtual void discard(ChunkId first, std::uint32_t count) {
+    static_cast<void>(first);
+    static_cast<void>(count);
+  }
   // Returns the place on which, by the system's report, most pages of the chunk reside; k_no_place while
   // untouched.
   [[nodiscard]] virtual PlaceId where(ChunkId chunk) = 0;
@@ -27,6 +33,7 @@ class NumaProvider final : public Provider {
   // Also migrates existing pages (static arrays, memory that is registered late), as far as the kernel can move
   // them. Returns false for a place without a node.
   bool bind(ChunkId first, std::uint32_t count, PlaceId place) override;
+  void discard(ChunkId first, std::uint32_t count) override;
   [[nodiscard]] PlaceId where(ChunkId chunk) override;
 
  private:

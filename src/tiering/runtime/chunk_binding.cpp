@@ -38,6 +38,7 @@ void ChunkBinding::bind(ChunkId first, std::uint32_t count, PlaceId place, bool 
       target = home;
       if (place != home) reserved = reserve_capacity(begin, stop, home);
     }
+    if (is_at_home && target != home) parts_.provider->discard(begin, stop - begin);
     const bool bound = (is_at_home && target == home && parts_.machine->place(home).numa_node >= 0) ||
                        parts_.provider->bind(begin, stop - begin, target);
     for (auto chunk = begin; chunk < stop; ++chunk) {

@@ -76,6 +76,18 @@ TEST_F(NumaProviderTest, Bind_TouchedChunks_Succeeds) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(*map.page(i), i + 1);
 }
 
+TEST_F(NumaProviderTest, Discard_DropsTheGivenChunksOnly) {
+  const Mapping map(16 * k_page);
+  add_chunks(map, 4);
+  map.touch(0, 16);
+  provider_.discard(1, 2);
+  EXPECT_EQ(provider_.where(0), 0);
+  EXPECT_EQ(provider_.where(1), k_no_place);
+  EXPECT_EQ(provider_.where(2), k_no_place);
+  EXPECT_EQ(provider_.where(3), 0);
+  EXPECT_EQ(*map.page(4), 0);
+}
+
 TEST_F(NumaProviderTest, Bind_PartlyMappedRange_BindsMappedChunks) {
   const Mapping map(32 * k_page);
   add_chunks(map, 8);

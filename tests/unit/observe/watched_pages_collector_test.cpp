@@ -64,6 +64,21 @@ TEST_F(WatchedPages, CurrentPhase_GetsEndedWindow) {
   EXPECT_NEAR(bytes_of(collector.take_iteration().phases.at(0), 1), 10e6, 1);
 }
 
+// The stalls of such a phase are scaled to its time, which rounds.
+TEST_F(WatchedPages, PhaseStalledAllTheTime_CoreTimeIsNotNegative) {
+  for (int i = 1; i < 2000; ++i) {
+    collector.begin_phase("a");
+    const auto begun = clock.time.value;
+    clock.time += Seconds{1e-5 * i / 7};
+    collector.add({begun, clock.time.value, {{0, 4e9 / i}, {1, 3e9}}});
+    collector.end_phase(Seconds{1e-5 * i / 7});
+    const auto phases = collector.take_iteration().phases;
+    ASSERT_GE(phases.at(0).core.value, 0) << i;
+    ASSERT_LT(phases.at(0).core.value, 1e-9) << i;
+    collector.begin_iteration(static_cast<std::uint32_t>(i));
+  }
+}
+
 TEST_F(WatchedPages, SomeWindows_HasEnoughData) {
   collector.begin_phase("a");
   for (std::uint32_t i = 0; i < WatchedPagesCollector::k_windows; ++i) {

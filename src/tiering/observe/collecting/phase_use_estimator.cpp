@@ -88,7 +88,7 @@ void PhaseUseEstimator::write(double time, const LiveByObject& live, Phase& phas
     cell.streamed_exposure = cell.exposure;
     cell.samples = cell.exposure * view_.path(view_.place_of(chunks_[cell.chunk])).latency.value / window_;
   }
-  phase.core = {time - stalled * scale};
+  phase.core = {std::max(0.0, time - stalled * scale)};  // the product may round to more than the time
   phase.samples_with_access = stalled * scale / window_;
 }
 

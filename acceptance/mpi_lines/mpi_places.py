@@ -111,8 +111,9 @@ def check(
                     found = nodes.setdefault(parts[0].row, {}).setdefault(mapping.inode, set())
                     found |= mapping.on(mapping.low, mapping.high)
                 continue
-            expected = [(part.low, part.high) for part in parts if part.rank is None or part.rank in chosen]
-            _compare(report, mapping, expected, slow, fast, findings)
+            expected = [part for part in parts if part.rank is None or part.rank in chosen]
+            others = [part for part in parts if part not in expected]
+            _compare(report, mapping, expected, others, (slow, fast), findings)
     for row, objects in nodes.items():
         on_fast = sum(found == {fast} for found in objects.values())
         on_slow = sum(found == {slow} for found in objects.values())
@@ -122,14 +123,23 @@ def check(
 
 
 def _compare(
-    report: Report, mapping: Mapping, parts: list[tuple[int, int]], slow: int, fast: int, findings: Findings
+    report: Report,
+    mapping: Mapping,
+    placed: list[Part],
+    others: list[Part],
+    nodes: tuple[int, int],
+    findings: Findings,
 ) -> None:
+    """Compares the pages of a mapping, without those that a placing rank shares with one that does not place."""
     for index, node in enumerate(mapping.nodes):
         if node is None:
             continue
-        findings.pages += 1
         at = mapping.low + index * PAGE
-        requested = fast if any(low <= at < high for low, high in parts) else slow
+        is_placed, is_other = (any(part.low <= at < part.high for part in parts) for parts in (placed, others))
+        if is_placed and is_other:
+            continue
+        findings.pages += 1
+        requested = nodes[is_placed]
         if node != requested:
             findings.problems.append(
                 f"rank {report.rank}: page {index} of {len(mapping.nodes)} of {mapping.name or 'anonymous'} "
@@ -153,11 +163,6 @@ def _up(address: int) -> int:
     return (address + PAGE - 1) // PAGE * PAGE
 
 
-def _nearest(address: int) -> int:
-    """Returns the nearest boundary of pages: a shared page belongs to the part with more of it."""
-    return (address + PAGE // 2) // PAGE * PAGE
-
-
 def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Part]:
     """Yields the parts of a mapping that belong to objects."""
     windows = [each for each in ("window", "shared") if mapping.low <= report.own[each][0] < mapping.high]
@@ -174,10 +179,8 @@ def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Par
         first = base - report.rank * stride
         for rank in range(report.ranks):
             low = first + rank * stride
-            end = low + stride
-            end = _up(end) if rank + 1 == report.ranks else _nearest(end)
-            begin = _up(low) if rank == 0 else _nearest(low)
-            yield Part(begin, min(end, mapping.high), "windows", found.name, rank)
+            begin = _up(low) if rank == 0 else low // PAGE * PAGE
+            yield Part(begin, min(_up(low + stride), mapping.high), "windows", found.name, rank)
         return
     for name in OWN:
         base, size = report.own[name]
@@ -192,7 +195,7 @@ def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Par
     if part and header is not None:
         for rank in range(report.ranks):
             low = mapping.low + header + rank * part
-            yield Part(_nearest(low), _nearest(low + part), found.kind, found.name, rank)
+            yield Part(_up(low), _up(low + part), found.kind, found.name, rank)
     else:
         is_for_rank = found.count(report.ranks) == report.ranks
         suffix = re.search(r"_segment\..*\.([0-9]+)$", mapping.name)  # Open MPI's files end in the rank

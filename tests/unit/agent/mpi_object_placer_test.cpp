@@ -301,6 +301,18 @@ TEST_F(MpiObjectPlacerTest, Window_OwnPartIsBoundByAddress) {
   EXPECT_EQ(held(), Bytes{0});
 }
 
+TEST_F(MpiObjectPlacerTest, PageSharedByTwoParts_IsBoundByBoth) {
+  place({windows});
+  const std::uint64_t size = 3 * k_page / 2;
+  const SharedFile file("terrace_test_window", 3);
+  std::uint64_t base = reinterpret_cast<std::uint64_t>(file.low) + size, window = 42;
+  begin(k_win_allocate,
+        {size, 1, k_info, 0, reinterpret_cast<std::uint64_t>(&base), reinterpret_cast<std::uint64_t>(&window)});
+  placer->on_mapped(file.low, file.size, file.file);
+  end();
+  EXPECT_EQ(bound_pages(file.low, 3), (std::vector<bool>{false, true, true}));
+}
+
 TEST_F(MpiObjectPlacerTest, InfoKey_PlacesMemoryUntilItIsFreed) {
   place({});
   g_place_in_info = "hbm";  // by the kind of the place

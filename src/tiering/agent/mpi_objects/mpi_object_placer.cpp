@@ -78,10 +78,6 @@ bool is_one_for_each_rank(const MpiObject& object) {
   return object.evaluate(object.count, {.ranks = 3}) == 3U && object.evaluate(object.count, {.ranks = 5}) == 5U;
 }
 
-// Returns the boundary of pages nearest to an address: a page that two ranks share belongs to the one with more of
-// it.
-std::uint64_t nearest_page(std::uint64_t address) { return page_down(address + k_page / 2); }
-
 std::string canonical_name(std::string name) {
   for (const std::string_view end : {"_cptr", "_c"})
     if (name.ends_with(end)) name.erase(name.size() - end.size());
@@ -276,8 +272,8 @@ void MpiObjectPlacer::add_mapping(std::uint64_t address, std::uint64_t size, std
              slice > 0 && found.ranks > 0 && t_call.action == Action::init && local_rank_ &&
              *local_rank_ < found.ranks) {
     const auto low = address + evaluate_or_zero(object, object.header, request) + *local_rank_ * slice;
-    part.low = nearest_page(low);
-    part.high = std::min(nearest_page(low + slice), part.high);
+    part.low = page_up(low);
+    part.high = std::min(page_up(low + slice), part.high);
     part.bytes = slice;
   }
   add_part(object, part);
@@ -292,17 +288,14 @@ void MpiObjectPlacer::bind_window(const MpiObject& object, std::uint64_t address
   const auto slice = evaluate_or_zero(object, object.slice, request);
   const auto low = address + evaluate_or_zero(object, object.header, request) + t_call.rank * slice;
   const auto begin = begin_of_part(low);
-  const auto end = std::min(end_of_part(low + slice), address + page_up(size));
+  const auto end = std::min(page_up(low + slice), address + page_up(size));
   if (begin < end) memory::prefer_node(begin, end - begin, spec_.places[*t_call.place].node);
 }
 
-// Return the pages of a rank's part of a window. The library's own data before the first part keep their page; the
-// last part has the rest of its last page.
+// Returns where the pages of a rank's part of a window begin. A page that two ranks share is bound by both, as either
+// may touch it first; but the library's own data before the first part keep their page.
 std::uint64_t MpiObjectPlacer::begin_of_part(std::uint64_t begin) {
-  return t_call.rank == 0 ? page_up(begin) : nearest_page(begin);
-}
-std::uint64_t MpiObjectPlacer::end_of_part(std::uint64_t end) {
-  return t_call.rank + 1 == t_call.ranks ? page_up(end) : nearest_page(end);
+  return t_call.rank == 0 ? page_up(begin) : page_down(begin);
 }
 
 bool MpiObjectPlacer::is_own(const MpiObject& object, const Key& key, std::optional<bool> is_creator) {
@@ -354,7 +347,7 @@ void MpiObjectPlacer::end_allocation(const MpiCall& call) {
     const auto size = std::max(t_call.size, evaluate_or_zero(*object, object->slice, request));
     return add_part(*object, {.mapping = mapping.low,
                               .low = begin_of_part(base),
-                              .high = std::min(end_of_part(base + size), mapping.high),
+                              .high = std::min(page_up(base + size), mapping.high),
                               .bytes = t_call.size,
                               .place = t_call.place});
   }

@@ -98,7 +98,6 @@ class MpiObjectPlacer final : public SharedMappingListener {
                    std::optional<bool> is_creator);
   void bind_window(const strategy::MpiObject& object, std::uint64_t address, std::uint64_t size);
   [[nodiscard]] static std::uint64_t begin_of_part(std::uint64_t begin);
-  [[nodiscard]] static std::uint64_t end_of_part(std::uint64_t end);
   [[nodiscard]] bool is_own(const strategy::MpiObject& object, const Key& key, std::optional<bool> is_creator);
   void add_part(const strategy::MpiObject& object, Part part);
   void place_part(const strategy::MpiObject& object, Part& part);

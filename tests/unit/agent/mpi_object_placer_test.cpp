@@ -34,8 +34,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* k_names[] = {"Init", "Alloc_mem", "Free_mem", "Win_allocate", "Barrier"};
 enum Function : std::uint16_t { k_init, k_alloc_mem, k_free_mem, k_win_allocate, k_barrier };
-constexpr std::uint64_t k_info = 7;  // a handle; MPICH's null is another
-std::string g_place_in_info;         // value of terrace_place; "": not set
+constexpr std::uint64_t k_info = 7, k_world = 5;  // handles; MPICH's null info is another
+std::string g_place_in_info;                      // value of terrace_place; "": not set
 
 int get_version(char* text, int* length) {
   std::strcpy(text, "Made-up MPI v1.5 of a test\nmore");
@@ -292,8 +292,8 @@ TEST_F(MpiObjectPlacerTest, Window_OwnPartIsBoundByAddress) {
   std::uint64_t base = reinterpret_cast<std::uint64_t>(file.low) + size, window = 42;
   begin(k_init);
   end();
-  begin(k_win_allocate,
-        {size, 1, k_info, 0, reinterpret_cast<std::uint64_t>(&base), reinterpret_cast<std::uint64_t>(&window)});
+  begin(k_win_allocate, {size, 1, k_info, k_world, reinterpret_cast<std::uint64_t>(&base),
+                         reinterpret_cast<std::uint64_t>(&window)});
   placer->on_mapped(file.low, file.size, file.file);
   end();
   EXPECT_EQ(bound_pages(file.low, 6), (std::vector<bool>{false, false, false, true, true, true}));
@@ -306,8 +306,8 @@ TEST_F(MpiObjectPlacerTest, PageSharedByTwoParts_IsBoundByBoth) {
   const std::uint64_t size = 3 * k_page / 2;
   const SharedFile file("terrace_test_window", 3);
   std::uint64_t base = reinterpret_cast<std::uint64_t>(file.low) + size, window = 42;
-  begin(k_win_allocate,
-        {size, 1, k_info, 0, reinterpret_cast<std::uint64_t>(&base), reinterpret_cast<std::uint64_t>(&window)});
+  begin(k_win_allocate, {size, 1, k_info, k_world, reinterpret_cast<std::uint64_t>(&base),
+                         reinterpret_cast<std::uint64_t>(&window)});
   placer->on_mapped(file.low, file.size, file.file);
   end();
   EXPECT_EQ(bound_pages(file.low, 3), (std::vector<bool>{false, true, true}));

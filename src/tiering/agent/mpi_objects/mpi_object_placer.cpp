@@ -292,8 +292,8 @@ void MpiObjectPlacer::bind_window(const MpiObject& object, std::uint64_t address
   if (begin < end) memory::prefer_node(begin, end - begin, spec_.places[*t_call.place].node);
 }
 
-// Returns where the pages of a rank's part of a window begin. A page that two ranks share is bound by both, as either
-// may touch it first; but the library's own data before the first part keep their page.
+// Returns where the pages of a rank's part of a window begin. A page that two ranks share is bound by both, as
+// either may touch it first; but the library's own data before the first part keep their page.
 std::uint64_t MpiObjectPlacer::begin_of_part(std::uint64_t begin) {
   return t_call.rank == 0 ? page_up(begin) : page_down(begin);
 }

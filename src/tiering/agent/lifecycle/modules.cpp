@@ -68,15 +68,16 @@ std::string executable_path() {
   return {path, static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
 }
 
-// Describes a loaded module: its address range, build-id, writable segments and hooks.
-FoundModule examine(const dl_phdr_info& info) {
+// Describes a loaded module: its address range, build-id, writable segments and, if wanted, hooks: for them all
+// relocations are read.
+FoundModule examine(const dl_phdr_info& info, bool wants_hooks) {
   FoundModule found;
   auto& module = found.module;
   module.bias = info.dlpi_addr;
   module.low = ~std::uint64_t{0};
   // The executable has an empty name.
   found.path = info.dlpi_name && *info.dlpi_name ? info.dlpi_name : executable_path();
-  found.code = find_hooks(info);
+  if (wants_hooks) found.code = find_hooks(info);
   for (int i = 0; i < info.dlpi_phnum; ++i) {
     const auto& header = info.dlpi_phdr[i];
     const auto low = info.dlpi_addr + header.p_vaddr;
@@ -93,13 +94,18 @@ FoundModule examine(const dl_phdr_info& info) {
   return found;
 }
 
+struct ModuleSearch {
+  bool wants_hooks;
+  std::vector<FoundModule> all;
+};
+
 // Adds a module to the list; called by dl_iterate_phdr(3). Stops at once if nothing was loaded since the last
 // call.
 int collect_module(dl_phdr_info* info, std::size_t, void* context) noexcept {
-  auto& all = *static_cast<std::vector<FoundModule>*>(context);
+  auto& [wants_hooks, all] = *static_cast<ModuleSearch*>(context);
   if (all.empty() && g_loads_seen.exchange(info->dlpi_adds) == info->dlpi_adds) return 1;  // nothing new
   try {
-    all.push_back(examine(*info));
+    all.push_back(examine(*info, wants_hooks));
   } catch (const std::exception&) {
     return 1;  // no memory to note it
   }
@@ -175,8 +181,9 @@ void note_modules(Process& process) noexcept {
   const observe::RuntimeScope inside;
   // Lock order: take the dynamic linker's lock and g_lock one after the other, never nested. The linker allocates
   // while it holds its lock, which may take g_lock.
-  std::vector<FoundModule> all;
-  dl_iterate_phdr(collect_module, &all);
+  ModuleSearch search{process.map != nullptr || process.code != nullptr, {}};
+  dl_iterate_phdr(collect_module, &search);
+  auto& all = search.all;
   const std::lock_guard lock(g_lock);
   try {
     if (process.code && !all.empty()) note_code(*process.code, all);

@@ -41,10 +41,9 @@ namespace {
 
 constexpr Seconds k_reply_poll{5e-3};             // between looks for the launcher's answer
 constexpr std::size_t k_calls_without_loop = 64;  // in succession, after which the sequence of calls is used
-// Hits of a header a second: 1 % of the time, as a hit takes 2 us, and the boundary of a phase as long.
-constexpr double k_max_header_rate = 2000;
-constexpr Seconds k_min_rated{0.5};    // to which the hits of a shorter time are compared
-constexpr Seconds k_min_region{1e-6};  // between calls, in the sequence of calls
+constexpr double k_max_header_rate = 2000;        // hits a second: 1 % at 2 us for each, and 2 us for its phase
+constexpr Seconds k_min_rated{0.5};               // to which the hits of a shorter time are compared
+constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
 constexpr const char* k_mpi_calls = "MPI calls";
 
 Seconds read_monotonic_clock() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }
@@ -291,8 +290,7 @@ struct MpiMonitor::State {
     std::uint64_t hits = 0;
   };
   [[nodiscard]] bool is_too_frequent(const Header& header) const {
-    const auto passed = std::max((now - header.since).value, k_min_rated.value);
-    return static_cast<double>(header.hits) > k_max_header_rate * passed;
+    return static_cast<double>(header.hits) > k_max_header_rate * std::max(now - header.since, k_min_rated).value;
   }
 
   Process& process;

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`terrace plan`: choose placements for a machine and a budget; predict the gain."""
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,11 +17,12 @@ from terrace.output_files import check_output, is_plan
 from terrace.report import observation
 from terrace.solve.confidence import DRAWS, Certainty, PlanTime, plan_time, regret_of
 from terrace.solve.lower_bounds import Bound, bound_of_profile
-from terrace.solve.model import CurvePoint, Model
+from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.store.run_options import machine_options
 from terrace.store.values import Coverage, Loop, Machine, Run
 from terrace.verbs.plan_ranks import plan_all_ranks
+from terrace.verbs.plan_sweep import print_sweep
 
 _HERE = "this-machine"  # name of the detected machine, which is the default of a run
 # Maximum number of printed moves; more are aggregated.
@@ -120,7 +120,7 @@ def plan(
             raise WrongCallError(
                 "--sweep varies the budget and writes no plan: omit --budget, --fast and --output"
             )
-        _sweep(model, sweep, planner, json)
+        print_sweep(model, sweep, planner, json)
         if not json:
             _warn(run, coverage, own_machine, loop, model)
         return
@@ -347,76 +347,3 @@ def _moves_by_object(moves: Sequence[Mapping[str, Any]]) -> Table:
 def _phase(chosen: _core.Plan, position: int) -> str:
     later = " (next)" if position >= len(chosen.phases) else ""
     return chosen.segments[position % len(chosen.phases)] + later
-
-
-def parse_sweep(text: str) -> tuple[str, list[int]]:
-    """Parses "fast=64MiB:4GiB" into the kind and sizes: the ends, and powers of two and half-way points
-    between.
-    """
-    found = re.fullmatch(r"([A-Za-z_][\w-]*)=([^:]+):([^:]+)", text)
-    if not found:
-        raise WrongCallError(f"--sweep '{text}' is not KIND=LOW:HIGH, as in fast=64MiB:4GiB")
-    low, high = units.parse_size(found[2]), units.parse_size(found[3])
-    if not 0 < low <= high:
-        raise WrongCallError(
-            f"--sweep '{text}' ranges from {found[2]} to {found[3]}; give a smaller size above 0 first"
-        )
-    sizes = {low, high}
-    power = 4096
-    while power < high:
-        sizes |= {size for size in (power, power * 3 // 2) if low < size < high}
-        power *= 2
-    return found[1], sorted(sizes)
-
-
-def _sweep(model: Model, text: str, planner: str, json: bool) -> None:
-    """Plans with many sizes of a kind of memory (`--sweep`), and prints the predicted times."""
-    kind, sizes = parse_sweep(text)
-    with progress(f"planning with {planner}", len(sizes)) as steps:
-        if kind == "fast":
-            points = model.curve(sizes, planner, steps)
-        else:
-            budgets = {size: model.budget(f"{kind}={size}") for size in sizes}
-            points = model.curve(sizes, planner, steps, budgets)
-        slow, fast = model.seconds("slow-only"), model.seconds("fast-only")
-    if json:
-        print_json(_sweep_document(kind, planner, points, slow, fast))
-        return
-    out = console()
-    out.print(f"Predicted time of an iteration by {planner} over the size of {kind} memory\n", markup=False)
-    rows = table(kind, "of the data", "per iteration", "of the gain", "lower bound", "gap", "moves", "moved")
-    footprint = max(model.profile.footprint, 1)
-    for point in points:
-        gain = (slow - point.predicted) / (slow - fast) if slow > fast else 0.0
-        bound = point.lower_bound or 0.0
-        rows.add_row(
-            units.size(point.size),
-            units.percent(point.size / footprint, 0),
-            units.seconds(point.predicted),
-            units.percent(gain),
-            units.seconds(bound),
-            units.percent(point.predicted / bound - 1) if bound > 0 else "",
-            str(point.moves),
-            units.size(point.moved_bytes),
-        )
-    out.print(rows)
-    out.print(f"\nslow-only {units.seconds(slow)}, fast-only {units.seconds(fast)}", markup=False)
-
-
-def _sweep_document(kind: str, planner: str, points: list[CurvePoint], slow: float, fast: float) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "planner": planner,
-        "slow_only_s": slow,
-        "fast_only_s": fast,
-        "points": [
-            {
-                "bytes": point.size,
-                "predicted_s": point.predicted,
-                "lower_bound_s": point.lower_bound,
-                "moves": point.moves,
-                "moved_bytes": point.moved_bytes,
-            }
-            for point in points
-        ],
-    }

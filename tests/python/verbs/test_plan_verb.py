@@ -14,7 +14,8 @@ from terrace import _core, units
 from terrace.output import console
 from terrace.solve.model import Model
 from terrace.store.reader import Store
-from terrace.verbs.plan import parse_sweep, print_moves
+from terrace.verbs.plan import print_moves
+from terrace.verbs.plan_sweep import parse_sweep
 
 MIB = 1 << 20
 PREFIX = Path(sys.executable).parent.parent

@@ -32,7 +32,7 @@
 
 namespace terrace::strategy {
 
-// What ValidatedStrategy does with the plan of the loop.
+// The state of the loop's plan in ValidatedStrategy.
 enum class PlanStatus : std::uint8_t {
   unplaced,   // no plan is in force
   judged,     // iterations under the plan are compared
@@ -114,7 +114,7 @@ class RankGroup {
     State state;
     bool is_in_step = false;  // its iterations begin as often as this rank's
   };
-  // What is remembered of a process between readings.
+  // A process as the last readings of its records showed it.
   struct Known {
     memory::ProcessIdentity process;
     std::uint64_t loop = 0;

@@ -59,7 +59,7 @@ class Sample:
 
 @dataclass
 class Report:
-    """What a rank wrote."""
+    """The output of a rank."""
 
     monotonic: float
     real: float

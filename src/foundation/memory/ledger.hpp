@@ -82,9 +82,9 @@ class Ledger {
     std::size_t slot = 0;
     ProcessIdentity process;
   };
-  // Returns the other processes of the job, in order of their slots, without dead ones. `thorough`: also those
-  // whose parent has not waited for them yet, and whose numbers other processes have got; that takes some 20 us
-  // for each process.
+  // Returns the other processes of the job, in order of their slots, and skips dead ones. Without
+  // `thorough`, zombies and dead processes whose number was reused may be among them; with it, each process takes
+  // some 20 us.
   [[nodiscard]] std::vector<Peer> peers(bool thorough) const;
   // Copies a process's record to `to` and returns its size in bytes; nothing if it is absent or damaged.
   std::optional<std::size_t> read_record(const Peer& peer, LedgerRecordKind kind, std::span<std::byte> to) const;

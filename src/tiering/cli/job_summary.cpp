@@ -91,6 +91,7 @@ std::optional<JobSummary> read_job_summary(const std::string& path) {
       job.worst = *gained;
       job.worst_process = runs.integer(1);
       job.worst_program = runs.text(2);
+      job.worst_rank = runs.integer(4);
     }
     job.undone += proof->undone ? 1 : 0;
   }
@@ -106,7 +107,10 @@ std::string format_gain(const JobSummary& job) {
   if (job.predicted)
     text += fmt::format(" (predicted {}{})", *job.predicted < 0 ? "a loss of " : "", percent(*job.predicted));
   if (job.proven > 1)
-    text += fmt::format(", worst: {} {}", name_of(job.worst_program, job.worst_process), change(job.worst));
+    text += fmt::format(", worst: {} {}",
+                        job.worst_rank >= 0 ? fmt::format("rank {}", job.worst_rank)
+                                            : name_of(job.worst_program, job.worst_process),
+                        change(job.worst));
   if (job.undone > 0) text += fmt::format(", undone in {} of {}", job.undone, job.proven);
   return text;
 }
@@ -131,6 +135,7 @@ std::string json_of(const JobSummary& job) {
   nlohmann::ordered_json worst;
   if (job.proven > 0)
     worst = {{"process", job.worst_process}, {"program", job.worst_program}, {"gained", job.worst}};
+  if (job.worst_rank >= 0) worst["rank"] = job.worst_rank;
   return nlohmann::ordered_json{{"processes", job.processes},
                                 {"proven", job.proven},
                                 {"undone", job.undone},

@@ -59,6 +59,15 @@ TEST_F(JobSummaryTest, SeveralProcesses_TimesAreSummedAndTheWorstIsNamed) {
   EXPECT_EQ(json["proven"], 2);
 }
 
+TEST_F(JobSummaryTest, RanksOfMpiJob_TheWorstIsNamedByItsRank) {
+  write(10, 2, 1, 30, false, "real", true, true, 0);
+  write(11, 1, 1.1, 10, false, "real", true, true, 3);
+  const auto found = job();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(format_gain(*found), "gained 41 % (predicted 50 %), worst: rank 3 lost 10 %");
+  EXPECT_EQ(nlohmann::json::parse(json_of(*found))["worst"]["rank"], 3);
+}
+
 TEST_F(JobSummaryTest, UndoneAndUnfinished_AreReported) {
   write(10, 1, 1.5, 10, true);
   write(11, 1, 1.2, 10, true, "real", false);

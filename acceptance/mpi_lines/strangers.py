@@ -36,6 +36,7 @@ class Stranger:
     arguments: tuple[str, ...] = ()
     stdin: str = ""
     files: tuple[str, ...] = ()  # of the source, that the run needs beside it
+    iterations: str = ""  # pattern of the number that the program prints
 
 
 STRANGERS = (
@@ -48,7 +49,8 @@ STRANGERS = (
         "cd src && ./configure --without-fortran CC={mpicc} CXX={mpicxx} CFLAGS='-O2 -g' && make -j{jobs} && "
         "make -C test struct",
         "src/test/struct",
-        ("-n", "40", "40", "40", "-P", "2", "2", "1", "-solver", "19"),
+        ("-n", "90", "90", "90", "-P", "2", "2", "1", "-solver", "19"),
+        iterations=r"Iterations = (\d+)",
     ),
     Stranger(
         "mrbayes",
@@ -135,7 +137,9 @@ def _journey(one: Stranger, mpi: str) -> tuple[bool, str]:
         if _result(second) != plain:
             return False, f"{one.name}: output or exit status differ under the plans: {second.stderr[-200:]}"
         counted = sorted(set(loops.values()))
-        return len(loops) == RANKS, f"{one.name}: {len(loops)} ranks with {counted} iterations"
+        printed = re.search(one.iterations, plain[1]) if one.iterations else None
+        expected = f" of {printed[1]}" if printed else ""
+        return len(loops) == RANKS, f"{one.name}: {len(loops)} ranks with {counted}{expected} iterations"
 
 
 def strangers() -> Measured:

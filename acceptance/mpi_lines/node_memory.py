@@ -164,7 +164,7 @@ def _check_rank(number: int, report: Report, rank: Rank) -> tuple[int, list[str]
     return compared, problems
 
 
-def _shares(rank: Rank) -> list[tuple[float, int, int]]:
+def _divisions(rank: Rank) -> list[tuple[float, int, int]]:
     """Returns the rank's divisions: when, among how many, and its share in MiB."""
     found = []
     for at, text in rank.notes:
@@ -214,9 +214,9 @@ def shared_node() -> Measured:
             count, found = _check_rank(number, whole[number], rank)
             compared += count
             problems += found[:3]
-            if not _shares(rank):
+            if not _divisions(rank):
                 problems.append(f"rank {number} got no share")
-        final = [_shares(rank)[-1][2] for rank in ranks if rank and _shares(rank)]
+        final = [_divisions(rank)[-1][2] for rank in ranks if rank and _divisions(rank)]
         if sum(final) > BUDGET >> 20:
             problems.append(f"the shares {final} MiB exceed the budget")
         largest = _largest_sum(whole)
@@ -227,7 +227,9 @@ def shared_node() -> Measured:
         waits = []
         for number in (0, 1, 3):
             rank = read_rank(out / "killed.terrace", number, killed[number])
-            again = [at for at, members, _ in _shares(rank) if died and members == 3 and at > died] if rank else []
+            again = (
+                [at for at, members, _ in _divisions(rank) if died and members == 3 and at > died] if rank else []
+            )
             if again and died:
                 waits.append(again[0] - died)
             else:

@@ -27,11 +27,11 @@ class SteppedClock final : public Clock {
 
 strategy::GainCurve make_curve(std::uint32_t rank) {
   strategy::GainCurve curve;
-  curve.phases = 8;
-  curve.steps = strategy::GainCurve::k_max_steps;
-  for (std::uint32_t step = 0; step <= curve.steps; ++step) {
+  curve.num_phases = 8;
+  curve.num_steps = strategy::GainCurve::k_max_steps;
+  for (std::uint32_t step = 0; step <= curve.num_steps; ++step) {
     curve.bytes[step] = std::uint64_t{step} << 28;
-    for (std::uint32_t phase = 0; phase < curve.phases; ++phase)
+    for (std::uint32_t phase = 0; phase < curve.num_phases; ++phase)
       curve.time[step][phase] = 1e-3F * static_cast<float>(1 + rank % 7) / static_cast<float>(1 + step);
   }
   return curve;
@@ -94,10 +94,10 @@ void begin_iterations(benchmark::State& state, Seconds step) {
 }
 void begin_iteration(benchmark::State& state) { begin_iterations(state, Seconds{}); }
 void begin_iteration_and_read(benchmark::State& state) {
-  begin_iterations(state, 1.01 * strategy::RankGroup::k_refresh);
+  begin_iterations(state, 1.01 * strategy::RankGroup::k_min_read_interval);
 }
 void begin_iteration_and_search(benchmark::State& state) {
-  begin_iterations(state, 1.01 * strategy::RankGroup::k_thorough);
+  begin_iterations(state, 1.01 * strategy::RankGroup::k_dead_rank_scan_interval);
 }
 void divide(benchmark::State& state) {
   Job job(state.range(0));

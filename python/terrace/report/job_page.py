@@ -86,7 +86,9 @@ def _warnings(facts: JobFacts) -> str:
     killed = ", ".join(map(str, facts.killed))
     texts = []
     if killed:
-        texts.append(f"Killed before it ended, so without statistics of MPI: rank {killed}.")
+        texts.append(
+            f"Did not exit normally (killed, or still running), so without MPI statistics: rank {killed}."
+        )
     if missing > 0:
         texts.append(f"{missing} of the job's {known} ranks are not in this file.")
     return "".join(f"<p class=warning>{escape(text)}</p>\n" for text in texts)

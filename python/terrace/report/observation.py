@@ -142,8 +142,8 @@ def of_rank(run: Run) -> str | None:
     if run.rank is None or (run.ranks or 0) < 2:
         return None
     return (
-        f"this is rank {run.rank} of {run.ranks} alone (--rank selects another), and the budget is this rank's "
-        "share; each rank that runs with the plan follows it"
+        f"this was made from rank {run.rank} of {run.ranks} alone, for the whole budget given; --rank selects "
+        "another rank, and `terrace plan --all-ranks` divides the budget of a node and makes a plan for each rank"
     )
 
 

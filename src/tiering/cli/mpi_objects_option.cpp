@@ -59,9 +59,11 @@ void place_kind(const std::string& word, const machine::Machine& machine, runtim
   if (place) return;
   std::vector<std::string_view> names;
   for (const auto& one : spec.places) names.push_back(one.name);
-  const auto* const what = machine.find_place(word.substr(equals + 1)) ? "has no NUMA node" : "does not exist";
-  refuse(word, fmt::format("place '{}' {} on {}; places with one are {}", word.substr(equals + 1), what,
-                           machine.name(), names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  const auto wanted = word.substr(equals + 1);
+  const auto why = machine.find_place(wanted)
+                       ? fmt::format("memory '{}' of {} has no NUMA node", wanted, machine.name())
+                       : fmt::format("{} has no memory '{}'", machine.name(), wanted);
+  refuse(word, names.empty() ? why : fmt::format("{}; give one of: {}", why, fmt::join(names, ", ")));
 }
 
 }  // namespace

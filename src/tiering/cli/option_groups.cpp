@@ -170,7 +170,9 @@ void add_mpi(CLI::App& app, LaunchOptions& options) {
   app.add_option(
          "--mpi-objects", options.mpi_objects,
          "place the memory that the MPI library allocates for itself, by kind: eager, cells, copy_buffers, "
-         "pools, fifos, windows, alloc_mem; a place is one of terrace machine, or the kind of its memory")
+         "pools, fifos, windows, alloc_mem; a place is a memory that terrace machine lists, by its name (hbm0) or "
+         "by "
+         "its technology (hbm)")
       ->type_name("KIND=PLACE")
       ->delimiter(',')
       ->allow_extra_args(false);

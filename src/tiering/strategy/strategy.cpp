@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the budget that the other processes of a job leave to this one, for strategies and planners. See
+// Computes this process's budget: its share if the ranks of an MPI job have divided fast memory, else what other
+// processes of the job leave. Strategies and planners use it. See
 // strategy.hpp.
 #include "strategy/strategy.hpp"
 

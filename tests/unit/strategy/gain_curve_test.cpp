@@ -38,8 +38,8 @@ model::Problem two_phases() {
 
 TEST(GainCurve, Items_AreAddedInOrderOfTheirGain) {
   const auto curve = gain_curve(two_phases(), k_fast, {});
-  ASSERT_EQ(curve.phases, 2U) << "segments belong to their phase";
-  ASSERT_EQ(curve.steps, 4U);
+  ASSERT_EQ(curve.num_phases, 2U) << "segments belong to their phase";
+  ASSERT_EQ(curve.num_steps, 4U);
   for (std::size_t step = 0; step <= 4; ++step) EXPECT_EQ(curve.bytes[step], step * k_item);
   // Item 1 gains 0.6 s, item 0 0.33 s, item 2 0.3 s, item 3 0.15 s.
   const std::vector<std::pair<double, double>> times{
@@ -69,7 +69,7 @@ TEST(GainCurve, PinnedItems_StayInTheirPlace) {
   auto problem = two_phases();
   problem.items[1].pinned = k_slow;
   const auto curve = gain_curve(problem, k_fast, {});
-  EXPECT_EQ(curve.steps, 3U);
+  EXPECT_EQ(curve.num_steps, 3U);
   EXPECT_NEAR(curve.time[3][0], 1.17, 1e-6);
 }
 
@@ -85,10 +85,10 @@ TEST(GainCurve, ManyItems_AreGroupedToSixteenSteps) {
   problem.measured_at.assign(1000, k_slow);
   problem.phases[0].measured = Seconds{model::load_of(problem, 0, problem.measured_at).time()};
   const auto curve = gain_curve(problem, k_fast, {});
-  ASSERT_EQ(curve.steps, GainCurve::k_max_steps);
-  EXPECT_EQ(curve.bytes[curve.steps], 1000 * k_item);
+  ASSERT_EQ(curve.num_steps, GainCurve::k_max_steps);
+  EXPECT_EQ(curve.bytes[curve.num_steps], 1000 * k_item);
   const auto all_fast = model::load_of(problem, 0, model::Placement(1000, k_fast)).time();
-  EXPECT_NEAR(curve.iteration_time(curve.steps), all_fast, 1e-5 * all_fast);
+  EXPECT_NEAR(curve.iteration_time(curve.num_steps), all_fast, 1e-5 * all_fast);
 }
 
 TEST(GainCurve, MorePhasesThanFit_CountAsOne) {
@@ -96,11 +96,11 @@ TEST(GainCurve, MorePhasesThanFit_CountAsOne) {
   const auto phase = problem.phases[0];
   problem.phases.assign(GainCurve::k_max_phases + 1, phase);
   const auto curve = gain_curve(problem, k_fast, {});
-  EXPECT_EQ(curve.phases, 1U);
+  EXPECT_EQ(curve.num_phases, 1U);
   EXPECT_NEAR(curve.time[0][0], 1.5 * (GainCurve::k_max_phases + 1), 1e-3);
 }
 
-TEST(GainCurve, OtherPhaseNames_AreTold) {
+TEST(GainCurve, PhaseNamesDiffer_HashesDiffer) {
   auto other = two_phases();
   EXPECT_EQ(gain_curve(two_phases(), k_fast, {}).phase_names, gain_curve(other, k_fast, {}).phase_names);
   other.phases[0].name = "c";

@@ -16,8 +16,8 @@ namespace {
 // Returns a curve of one phase that falls by `slopes[i]` with each further byte unit.
 GainCurve falling(double time, const std::vector<double>& slopes, std::uint64_t unit = 4096) {
   GainCurve curve;
-  curve.phases = 1;
-  curve.steps = static_cast<std::uint32_t>(slopes.size());
+  curve.num_phases = 1;
+  curve.num_steps = static_cast<std::uint32_t>(slopes.size());
   curve.time[0][0] = static_cast<float>(time);
   for (std::size_t i = 0; i < slopes.size(); ++i) {
     curve.bytes[i + 1] = (i + 1) * unit;
@@ -28,10 +28,10 @@ GainCurve falling(double time, const std::vector<double>& slopes, std::uint64_t 
 
 // Returns the job's time: the sum over the phases of the slowest rank's time.
 double job_time(const std::vector<GainCurve>& ranks, const std::vector<std::uint64_t>& shares) {
-  std::vector<double> slowest(ranks[0].phases);
+  std::vector<double> slowest(ranks[0].num_phases);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     std::size_t step = 0;
-    while (step < ranks[r].steps && ranks[r].bytes[step + 1] <= shares[r]) ++step;
+    while (step < ranks[r].num_steps && ranks[r].bytes[step + 1] <= shares[r]) ++step;
     for (std::size_t p = 0; p < slowest.size(); ++p)
       slowest[p] = std::max(slowest[p], double{ranks[r].time[step][p]});
   }
@@ -47,7 +47,7 @@ double best_time(const std::vector<GainCurve>& ranks, std::uint64_t budget) {
       best = std::min(best, job_time(ranks, shares));
       return;
     }
-    for (std::size_t step = 0; step <= ranks[rank].steps && ranks[rank].bytes[step] <= left; ++step) {
+    for (std::size_t step = 0; step <= ranks[rank].num_steps && ranks[rank].bytes[step] <= left; ++step) {
       shares[rank] = ranks[rank].bytes[step];
       search(rank + 1, left - shares[rank]);
     }
@@ -105,12 +105,12 @@ TEST(MemoryDivision, RandomRanks_AreNearlyAsFastAsTheBestDivision) {
     const auto phases = static_cast<std::uint32_t>(1 + random() % 3);
     std::vector<GainCurve> ranks(num_ranks);
     for (auto& rank : ranks) {
-      rank.phases = phases;
-      rank.steps = 5;
+      rank.num_phases = phases;
+      rank.num_steps = 5;
       std::vector<double> left(phases);
       for (auto& time : left) time = 1 + uniform(random);
       double slope = 0.2;
-      for (std::size_t step = 0; step <= rank.steps; ++step) {
+      for (std::size_t step = 0; step <= rank.num_steps; ++step) {
         rank.bytes[step] = step * 4096;
         for (std::uint32_t p = 0; p < phases; ++p) {
           rank.time[step][p] = static_cast<float>(left[p]);

@@ -18,8 +18,8 @@ constexpr std::uint32_t k_ranks = 4;
 
 GainCurve curve_of(double time, double slope, std::uint32_t steps = 16) {
   GainCurve curve;
-  curve.phases = 1;
-  curve.steps = steps;
+  curve.num_phases = 1;
+  curve.num_steps = steps;
   for (std::uint32_t step = 0; step <= steps; ++step) {
     curve.bytes[step] = step * k_unit;
     curve.time[step][0] = static_cast<float>(time - slope * step);
@@ -93,10 +93,10 @@ TEST(RankGroup, KilledRank_ItsMemoryIsDividedAmongTheOthers) {
     ASSERT_TRUE(rank.ledger.take(k_fast, Bytes{rank.content.shares[rank.rank]}));
     rank.meet();
     if (rank.rank == 3) ::raise(SIGKILL);
-    ::usleep(100'000);  // until the kernel has ended it
-    rank.clock.time += RankGroup::k_thorough;
+    rank.wait_until_dead(3);
+    rank.clock.time += RankGroup::k_dead_rank_scan_interval;
     rank.iterate(2);
-    rank.content.answers[rank.rank] = rank.group.is_division_outdated();
+    rank.content.answers[rank.rank] = rank.group.detect_share_change();
     rank.group.divide();
     rank.content.shares[rank.rank] = rank.group.own_budget()[k_fast].value;
     pthread_barrier_wait(&rank.content.three);
@@ -111,26 +111,26 @@ TEST(RankGroup, KilledRank_ItsMemoryIsDividedAmongTheOthers) {
   EXPECT_EQ(sum, 16 * k_unit);
 }
 
-TEST(RankGroup, UnchangedCurves_DivisionIsUpToDate) {
+TEST(RankGroup, OneRankPublishesAnew_ShareChangeIsDetectedOnce) {
   SharedByRanks shared(k_ranks);
   run_ranks(shared, [&](RankProcess& rank) {
     divide(rank, curve_of(1, 0.05));
     rank.meet();
     rank.iterate(2);
-    rank.content.answers[rank.rank] = rank.group.is_division_outdated();
+    rank.content.answers[rank.rank] = rank.group.detect_share_change();
     rank.meet();
     if (rank.rank == 1) rank.group.publish_gains({curve_of(4, 0.05)});
     rank.meet();
     rank.iterate(3);
-    if (rank.group.is_division_outdated()) rank.content.answers[rank.rank] += 2;
-    if (rank.group.is_division_outdated()) rank.content.answers[rank.rank] += 4;
+    if (rank.group.detect_share_change()) rank.content.answers[rank.rank] += 2;
+    if (rank.group.detect_share_change()) rank.content.answers[rank.rank] += 4;
     rank.meet();
   });
   for (std::size_t rank = 0; rank < k_ranks; ++rank)
     EXPECT_EQ(shared.content->answers[rank], 2) << "once, after rank 1 became slower";
 }
 
-TEST(RankGroup, DamagedCurves_AreLeftOut) {
+TEST(RankGroup, DamagedCurves_DivisionStaysWithinBudget) {
   SharedByRanks shared(k_ranks);
   run_ranks(shared, [&](RankProcess& rank) {
     divide(rank, curve_of(1, 0.05));
@@ -164,9 +164,9 @@ TEST(RankGroup, RankThatNeverBeginsALoop_IsWaitedForBriefly) {
     rank.meet();
     if (rank.rank != 3) {
       rank.iterate(1);
-      rank.content.answers[rank.rank] = rank.group.must_wait_for_gains();
-      rank.clock.time += RankGroup::k_min_wait;
-      rank.content.answers[rank.rank] += 2 * rank.group.must_wait_for_gains();
+      rank.content.answers[rank.rank] = rank.group.poll_missing_gains();
+      rank.clock.time += RankGroup::k_min_gain_timeout;
+      rank.content.answers[rank.rank] += 2 * rank.group.poll_missing_gains();
       rank.group.divide();
       rank.content.shares[rank.rank] = rank.group.own_budget()[k_fast].value;
     }
@@ -231,9 +231,9 @@ TEST(RankGroup, LowestRankWithPlan_Leads) {
   SharedByRanks shared(k_ranks);
   run_ranks(shared, [&](RankProcess& rank) {
     rank.group.begin_loop("main");
-    rank.group.set_status(rank.rank == 0   ? PlanStatus::unplaced
+    rank.group.set_status(rank.rank == 0   ? PlanStatus::none
                           : rank.rank == 1 ? PlanStatus::suspended
-                                           : PlanStatus::judged);
+                                           : PlanStatus::validating);
     rank.meet();
     rank.iterate(0);
     const auto leader = rank.group.leader_status();
@@ -248,7 +248,7 @@ TEST(RankGroup, RankThatIteratesAtAnotherPace_HasNoLeader) {
   SharedByRanks shared(k_ranks);
   run_ranks(shared, [&](RankProcess& rank) {
     rank.group.begin_loop("main");
-    rank.group.set_status(PlanStatus::kept);
+    rank.group.set_status(PlanStatus::accepted);
     rank.meet();
     for (std::uint32_t iteration = 0; iteration < 10; ++iteration) {
       rank.iterate(rank.rank == 3 ? 5 * iteration : iteration);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <functional>
 #include <new>
 #include <vector>
@@ -48,6 +49,7 @@ struct SharedByRanks {
     pthread_barrier_t all, three;
     std::array<std::uint64_t, 4> shares;
     std::array<int, 4> answers;
+    std::array<std::atomic<std::uint32_t>, 4> processes;
   };
   std::uint32_t num_ranks;
   Content* content;
@@ -58,7 +60,17 @@ struct RankProcess {
       : content(*shared.content),
         ledger(content.page, k_budget),
         group({&ledger, &clock, {k_fast}, k_budget, number}),
-        rank(number) {}
+        rank(number) {
+    content.processes[number] = static_cast<std::uint32_t>(::getpid());
+  }
+  // Waits until the kernel has ended a rank that was killed; its parent has not waited for it yet.
+  void wait_until_dead(std::uint32_t other) const {
+    while (true) {
+      const auto state = memory::process_state(content.processes[other]);
+      if (!state || state->ended) return;
+      ::usleep(1000);
+    }
+  }
   void meet() { pthread_barrier_wait(&content.all); }
   void iterate(std::uint32_t iteration) {
     clock.time += Seconds{0.01};

@@ -69,7 +69,7 @@ TEST(ValidatedRanks, LeaderIsKilled_NextRankDecides) {
       rank.iterate(static_cast<std::uint32_t>(i));
       if (i < 3) rank.meet();
       if (i == 3 && rank.rank == 0) ::raise(SIGKILL);
-      if (i == 3) ::usleep(100'000);  // until the kernel has ended it
+      if (i == 3) rank.wait_until_dead(0);
       return place == k_fast ? 2 : 1;
     });
     rank.content.answers[rank.rank] = places.back() == k_fast ? 1 : 2;

@@ -20,8 +20,8 @@ namespace {
 using model::Placement;
 using model::Problem;
 
-constexpr double k_near_work = 5e6;         // work of a refinement, in predicted items x phases
-constexpr std::size_t k_thorough = 20'000;  // max items x phases for thorough planning
+constexpr double k_near_work = 5e6;                        // work of a refinement, in predicted items x phases
+constexpr std::size_t k_dead_rank_scan_interval = 20'000;  // max items x phases for thorough planning
 
 // The properties of a draw's own plan that are compared.
 struct DrawResult {
@@ -76,7 +76,8 @@ Regret regret_of(const Problem& estimate, const Problem& truth, const model::Cal
 }
 
 Effort effort_for(const Problem& problem) {
-  return problem.items.size() * problem.phases.size() <= k_thorough ? Effort::thorough : Effort::quick;
+  return problem.items.size() * problem.phases.size() <= k_dead_rank_scan_interval ? Effort::thorough
+                                                                                   : Effort::quick;
 }
 
 // Throws unless both problems have the same items, phases and places, so that one's schedule applies to the other.

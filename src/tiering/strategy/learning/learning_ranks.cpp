@@ -13,13 +13,13 @@ namespace terrace::strategy {
 
 namespace {
 
-constexpr double k_mostly = 0.5;                      // of a phase's time, inside of MPI calls
+constexpr double k_min_mpi_share = 0.5;               // of a phase's time, inside of MPI calls
 constexpr std::uint32_t k_max_request_interval = 64;  // iterations
 
 }  // namespace
 
-// Publishes what this rank gains from fast memory. The plan waits for the other ranks' gains, and so at most for
-// RankGroup::k_min_wait or as long as profiling took; the program runs meanwhile.
+// Publishes what this rank gains from fast memory. The program runs on, and the plan is made once all ranks of the loop
+// have published, or after max(RankGroup::k_min_gain_timeout, profiling time).
 void LearningStrategy::publish_gains(model::Problem problem) {
   std::vector<Seconds> in_mpi;
   for (const auto& phase : times_) in_mpi.push_back(phase.in_mpi / static_cast<double>(times_of_));
@@ -36,9 +36,9 @@ void LearningStrategy::plan_divided(std::uint32_t iteration, Requests& requests)
   if (!problem_) return;
   const bool has_plan = plan_.has_value();
   if (awaits_division_) {
-    if (context_.ranks->must_wait_for_gains()) return;
+    if (context_.ranks->poll_missing_gains()) return;
   } else {
-    if (is_reprofiling_ || !context_.ranks->is_division_outdated()) return;
+    if (is_reprofiling_ || !context_.ranks->detect_share_change()) return;
     why_ = "planned again in iteration " + std::to_string(iteration + 1) + ": the ranks' demands changed";
   }
   awaits_division_ = false;
@@ -59,8 +59,8 @@ void LearningStrategy::plan_divided(std::uint32_t iteration, Requests& requests)
 void LearningStrategy::request_missing(std::uint32_t iteration, Requests& requests) {
   if (iteration < next_request_ || is_reprofiling_ || is_migrating_ || !requests.is_idle()) return;
   auto moves = plan_->moves_to_placement(requests, 0);
-  PendingCapacity room(context_, {});
-  std::erase_if(moves, [&](const ActiveMove& move) { return !room.move(move.chunk, move.planned.to); });
+  PendingCapacity capacity(context_, {});
+  std::erase_if(moves, [&](const ActiveMove& move) { return !capacity.move(move.chunk, move.planned.to); });
   if (moves.empty()) {
     request_interval_ = std::min(2 * request_interval_, k_max_request_interval);
   } else {
@@ -91,7 +91,7 @@ void LearningStrategy::end_iteration_times() {
 
 // Returns whether the rank mostly waits for other ranks in this phase: moves do not slow it down then.
 bool LearningStrategy::waits_in_mpi(PhaseIndex phase) const {
-  return phase < times_.size() && times_[phase].in_mpi > k_mostly * times_[phase].total;
+  return phase < times_.size() && times_[phase].in_mpi > k_min_mpi_share * times_[phase].total;
 }
 
 }  // namespace terrace::strategy

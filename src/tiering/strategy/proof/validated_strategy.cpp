@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::uint64_t k_judged =
     2;  // iterations to judge a learned plan, and to confirm that it was undone rightly
-constexpr std::uint64_t k_again = 16;        // iterations until it is judged again
-constexpr double k_small_loss = 0.03;        // of the median
-constexpr std::uint32_t k_restorations = 3;  // iterations in which other ranks may still move their data
+constexpr std::uint64_t k_again = 16;                // iterations until it is judged again
+constexpr double k_small_loss = 0.03;                // of the median
+constexpr std::uint32_t k_max_restore_attempts = 3;  // iterations in which other ranks may still move their data
 
 std::string format_percent(double share) {
   const auto tenths = static_cast<std::int64_t>(share * 1000 + (share < 0 ? -0.5 : 0.5));
@@ -107,24 +107,24 @@ void ValidatedStrategy::on_event(const StrategyEvent& event, Requests& requests)
 }
 
 PlanStatus ValidatedStrategy::status() const {
-  if (is_over_) return PlanStatus::undone;
+  if (is_over_) return PlanStatus::rejected;
   switch (state_) {
     case State::unplaced:
-      return PlanStatus::unplaced;
+      return PlanStatus::none;
     case State::moving:
     case State::judging:
-      return PlanStatus::judged;
+      return PlanStatus::validating;
     case State::suspended:
     case State::undone:
       return PlanStatus::suspended;
     case State::settled:
       break;
   }
-  return PlanStatus::kept;
+  return PlanStatus::accepted;
 }
 
 void ValidatedStrategy::publish_status() {
-  context_.ranks->set_status(in_loop_ && is_judged_ ? status() : PlanStatus::unplaced);
+  context_.ranks->set_status(in_loop_ && is_judged_ ? status() : PlanStatus::none);
 }
 
 // Ranks suspend their plans one after the other, within an iteration. Data returns to memory that another rank's
@@ -144,11 +144,11 @@ bool ValidatedStrategy::follow_leader(Requests& requests) {
   if (!leader) return false;
   const bool in_force = state_ == State::judging || state_ == State::settled || state_ == State::moving;
   switch (*leader) {
-    case PlanStatus::unplaced:
+    case PlanStatus::none:
       return false;
-    case PlanStatus::judged:
+    case PlanStatus::validating:
       break;
-    case PlanStatus::kept:
+    case PlanStatus::accepted:
       if (state_ == State::judging) state_ = State::settled;
       if (state_ != State::suspended && state_ != State::undone) break;
       was_reinstated_ = was_reinstated_ || state_ == State::undone;
@@ -158,7 +158,7 @@ bool ValidatedStrategy::follow_leader(Requests& requests) {
     case PlanStatus::suspended:
       if (in_force) suspend(is_given_ ? State::suspended : State::undone, requests);
       break;
-    case PlanStatus::undone:
+    case PlanStatus::rejected:
       if (in_force) suspend(is_given_ ? State::suspended : State::undone, requests);
       if (state_ == State::unplaced) break;
       is_over_ = true;
@@ -263,7 +263,7 @@ void ValidatedStrategy::suspend(State state, Requests& requests) {
   set_evidence({}, placed_.last(Evidence::k_max));
   if (context_.ranks) context_.ranks->release_shares();
   restore_unplaced(requests);
-  if (context_.ranks) restorations_left_ = k_restorations;
+  if (context_.ranks) restorations_left_ = k_max_restore_attempts;
   state_ = state;
 }
 

@@ -76,7 +76,7 @@ class ValidatedStrategy final : public Strategy {
   [[nodiscard]] bool follow_leader(Requests& requests);
   [[nodiscard]] PlanStatus status() const;
   void publish_status();
-  // Moves what other ranks left no memory for so far.
+  // Retries moves that failed because another rank still occupied the memory.
   void complete_restoring(Requests& requests);
   void on_iteration_end(Requests& requests);
   void judge(Requests& requests);

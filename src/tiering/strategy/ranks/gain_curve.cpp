@@ -57,7 +57,7 @@ std::vector<Candidate> candidates(const model::Problem& problem, const model::Us
 
 double GainCurve::iteration_time(std::size_t step) const {
   double sum = 0;
-  for (std::size_t phase = 0; phase < phases; ++phase) sum += double{time[step][phase]};
+  for (std::size_t phase = 0; phase < num_phases; ++phase) sum += double{time[step][phase]};
   return sum;
 }
 
@@ -80,14 +80,14 @@ GainCurve gain_curve(const model::Problem& problem, PlaceId place, std::span<con
     std::ranges::fill(phase_of, std::size_t{0});
     curve.phase_names = 0;
   }
-  curve.phases = static_cast<std::uint32_t>(std::min(count, count > GainCurve::k_max_phases ? 1 : count));
+  curve.num_phases = static_cast<std::uint32_t>(std::min(count, count > GainCurve::k_max_phases ? 1 : count));
 
   model::Placement placement;
   for (const auto& item : problem.items)
     placement.push_back(item.pinned != k_no_place ? item.pinned : model::home_of(problem, item.domain));
   std::vector<model::PhaseLoad> loads;
-  std::vector<double> constant(curve.phases);  // time besides the law's, by phase
-  for (std::uint32_t phase = 0; phase < curve.phases; ++phase) constant[phase] = computing[phase];
+  std::vector<double> constant(curve.num_phases);  // time besides the law's, by phase
+  for (std::uint32_t phase = 0; phase < curve.num_phases; ++phase) constant[phase] = computing[phase];
   for (std::size_t k = 0; k < problem.phases.size(); ++k) {
     loads.push_back(model::load_of(problem, k, placement));
     constant[phase_of[k]] -= model::load_of(problem, k, problem.measured_at).time();
@@ -95,9 +95,9 @@ GainCurve gain_curve(const model::Problem& problem, PlaceId place, std::span<con
   const auto write_step = [&](std::uint64_t bytes) {
     std::vector<double> time = constant;
     for (std::size_t k = 0; k < loads.size(); ++k) time[phase_of[k]] += loads[k].time();
-    curve.bytes[curve.steps] = bytes;
-    for (std::uint32_t phase = 0; phase < curve.phases; ++phase)
-      curve.time[curve.steps][phase] = static_cast<float>(std::max(0.0, time[phase]));
+    curve.bytes[curve.num_steps] = bytes;
+    for (std::uint32_t phase = 0; phase < curve.num_phases; ++phase)
+      curve.time[curve.num_steps][phase] = static_cast<float>(std::max(0.0, time[phase]));
   };
   write_step(0);
 
@@ -114,10 +114,10 @@ GainCurve gain_curve(const model::Problem& problem, PlaceId place, std::span<con
     }
     filled += problem.items[item].size.value;
     const bool is_last = at + 1 == order.size();
-    if (!is_last && filled * GainCurve::k_max_steps < (curve.steps + 1) * all) continue;
-    ++curve.steps;
+    if (!is_last && filled * GainCurve::k_max_steps < (curve.num_steps + 1) * all) continue;
+    ++curve.num_steps;
     write_step(filled);
-    if (curve.steps == GainCurve::k_max_steps) break;
+    if (curve.num_steps == GainCurve::k_max_steps) break;
   }
   return curve;
 }

@@ -16,15 +16,15 @@
 namespace terrace::strategy {
 
 // The time that a rank computes in each phase, without the time inside of MPI calls, if its best data resides in
-// the place: none of it at step 0, all that gains at the last step. All other data is in the home place. Trivially
+// the place: none of it at step 0, all items that become faster at the last step. All other data is in the home place. Trivially
 // copyable: curves are published to other processes.
 struct GainCurve {
   static constexpr std::size_t k_max_steps = 16;
   static constexpr std::size_t k_max_phases = 60;  // more phases count as one
 
   std::uint64_t phase_names = 0;  // hash of the phases' names in order: equal phases of ranks can be compared
-  std::uint32_t phases = 0;
-  std::uint32_t steps = 0;                                              // besides step 0
+  std::uint32_t num_phases = 0;
+  std::uint32_t num_steps = 0;                                          // besides step 0
   std::array<std::uint64_t, k_max_steps + 1> bytes{};                   // in the place, ascending
   std::array<std::array<float, k_max_phases>, k_max_steps + 1> time{};  // seconds, [step][phase]
 
@@ -32,8 +32,8 @@ struct GainCurve {
 };
 
 // Computes the curve of a place. `in_mpi`: time inside of MPI calls in the profiled iteration, by phase; segments
-// of a phase are one phase here. Without an entry for each phase it counts as 0. Requires: the place's domain has
-// another home.
+// of a phase are one phase here. Without an entry for each phase it counts as 0. Requires: the place is not
+// its domain's home place.
 [[nodiscard]] GainCurve gain_curve(const model::Problem& problem, PlaceId place, std::span<const Seconds> in_mpi);
 
 }  // namespace terrace::strategy

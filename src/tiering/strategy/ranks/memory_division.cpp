@@ -50,7 +50,8 @@ class JobTime {
  private:
   [[nodiscard]] double time(std::size_t rank, std::size_t step, std::size_t phase) const {
     const auto& curve = ranks_[rank];
-    return scale_ * (sums_.size() == curve.phases ? double{curve.time[step][phase]} : curve.iteration_time(step));
+    return scale_ *
+           (sums_.size() == curve.num_phases ? double{curve.time[step][phase]} : curve.iteration_time(step));
   }
   [[nodiscard]] double sum_after(std::size_t rank, std::size_t to, std::size_t phase) const {
     return std::max(0.0, sums_[phase] - power(time(rank, step_[rank], phase)) + power(time(rank, to, phase)));
@@ -68,16 +69,16 @@ std::vector<std::uint64_t> divide_memory(std::uint64_t budget, std::span<const G
   std::vector<std::uint64_t> shares(ranks.size());
   if (ranks.empty()) return shares;
   const bool comparable = std::ranges::all_of(ranks, [&](const GainCurve& rank) {
-    return rank.phases == ranks[0].phases && rank.phase_names == ranks[0].phase_names;
+    return rank.num_phases == ranks[0].num_phases && rank.phase_names == ranks[0].phase_names;
   });
-  JobTime job(ranks, comparable ? ranks[0].phases : 1);
+  JobTime job(ranks, comparable ? ranks[0].num_phases : 1);
   auto left = budget;
   for (;;) {
     std::size_t best = 0, best_step = 0;
     double best_rate = 0;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       const auto from = job.step(rank);
-      for (auto to = from + 1; to <= ranks[rank].steps; ++to) {
+      for (auto to = from + 1; to <= ranks[rank].num_steps; ++to) {
         const auto bytes = ranks[rank].bytes[to] - ranks[rank].bytes[from];
         if (bytes > left) break;
         const auto rate = bytes > 0 ? job.gain(rank, to) / static_cast<double>(bytes) : 0;

@@ -28,8 +28,10 @@ std::uint64_t hash_of(std::string_view name) {
 
 std::string mebibytes(Bytes bytes) { return std::to_string((bytes.value + (1U << 19)) >> 20) + " MiB"; }
 
-std::string microseconds(double seconds) {
-  return std::to_string(static_cast<std::uint64_t>(seconds * 1e6 + 0.5)) + " us";
+// Returns "489.8 ms". Formats without floating point: that part of the C++ library needs libm.
+std::string milliseconds(double seconds) {
+  const auto tenths = static_cast<std::uint64_t>(seconds * 1e4 + 0.5);
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " ms";
 }
 
 template <class Value>
@@ -42,11 +44,11 @@ class CurveWriter {
  public:
   void add(const GainCurve& curve) {
     add_value(curve.phase_names);
-    add_value(curve.phases);
-    add_value(curve.steps);
-    for (std::uint32_t step = 0; step <= curve.steps; ++step) {
+    add_value(curve.num_phases);
+    add_value(curve.num_steps);
+    for (std::uint32_t step = 0; step <= curve.num_steps; ++step) {
       add_value(curve.bytes[step]);
-      for (std::uint32_t phase = 0; phase < curve.phases; ++phase) add_value(curve.time[step][phase]);
+      for (std::uint32_t phase = 0; phase < curve.num_phases; ++phase) add_value(curve.time[step][phase]);
     }
   }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
@@ -67,13 +69,13 @@ class CurveReader {
   std::optional<GainCurve> next() {
     GainCurve curve;
     read(curve.phase_names);
-    read(curve.phases);
-    read(curve.steps);
-    if (!is_valid_ || curve.phases > GainCurve::k_max_phases || curve.steps > GainCurve::k_max_steps)
+    read(curve.num_phases);
+    read(curve.num_steps);
+    if (!is_valid_ || curve.num_phases > GainCurve::k_max_phases || curve.num_steps > GainCurve::k_max_steps)
       return std::nullopt;
-    for (std::uint32_t step = 0; step <= curve.steps; ++step) {
+    for (std::uint32_t step = 0; step <= curve.num_steps; ++step) {
       read(curve.bytes[step]);
-      for (std::uint32_t phase = 0; phase < curve.phases; ++phase) read(curve.time[step][phase]);
+      for (std::uint32_t phase = 0; phase < curve.num_phases; ++phase) read(curve.time[step][phase]);
       if (step > 0 && curve.bytes[step] < curve.bytes[step - 1]) return std::nullopt;
     }
     return is_valid_ ? std::optional(curve) : std::nullopt;
@@ -129,7 +131,7 @@ void RankGroup::end_loop() {
   state_.loop = 0;
   state_.gains = 0;
   state_.iteration = 0;
-  state_.status = PlanStatus::unplaced;
+  state_.status = PlanStatus::none;
   publish_state();
 }
 
@@ -140,7 +142,7 @@ void RankGroup::begin_iteration(std::uint32_t iteration) {
 }
 
 Seconds RankGroup::refresh_interval() const {
-  return std::max(k_refresh, static_cast<double>(peers_.size()) * k_refresh_per_rank);
+  return std::max(k_min_read_interval, static_cast<double>(peers_.size()) * k_read_interval_per_rank);
 }
 
 // Reads the records of the other ranks. Not in each of many short iterations: each process costs a system call.
@@ -151,7 +153,7 @@ void RankGroup::refresh(bool at_once) {
   peers_.clear();
   has_joining_ranks_ = false;
   const auto processes = settings_.ledger->peers(false);
-  if (!searched_at_ || now - *searched_at_ >= k_thorough) {
+  if (!searched_at_ || now - *searched_at_ >= k_dead_rank_scan_interval) {
     searched_at_ = now;
     dead_.clear();
     const auto alive = settings_.ledger->peers(true);
@@ -183,13 +185,13 @@ void RankGroup::publish_gains(std::vector<GainCurve> curves) {
   CurveWriter writer;
   for (const auto& curve : curves_) writer.add(curve);
   settings_.ledger->publish(memory::LedgerRecordKind::large, writer.bytes());
-  state_.gains = ++num_publications_;
+  state_.gains = ++last_gains_;
   publish_state();
   const auto now = settings_.clock->now();
-  deadline_ = now + std::max(k_min_wait, now - loop_begun_);
+  deadline_ = now + std::max(k_min_gain_timeout, now - loop_begun_);
 }
 
-bool RankGroup::must_wait_for_gains() {
+bool RankGroup::poll_missing_gains() {
   if (settings_.clock->now() >= deadline_) return false;
   refresh(true);
   return has_joining_ranks_ || std::ranges::any_of(peers_, [](const Peer& peer) { return peer.state.gains == 0; });
@@ -267,7 +269,7 @@ machine::Budget RankGroup::own_budget() const {
   return budget;
 }
 
-bool RankGroup::is_division_outdated() {
+bool RankGroup::detect_share_change() {
   if (shares_.empty() || curves_.empty()) return false;
   auto basis = current_basis();
   if (basis == basis_) return false;
@@ -290,18 +292,19 @@ void RankGroup::restore_shares() { state_demands(shares_); }
 
 std::string RankGroup::describe_division() const {
   const auto& places = settings_.places;
-  std::string text = "fast memory is divided among " + std::to_string(num_divided_among_) +
-                     (num_divided_among_ == 1 ? " rank" : " ranks") + " of this node by predicted gain: rank " +
-                     std::to_string(state_.rank) + " gets ";
+  std::string text = "fast memory of this node is divided among " + std::to_string(num_divided_among_) +
+                     (num_divided_among_ == 1 ? " rank" : " ranks") + ": rank " + std::to_string(state_.rank) +
+                     " gets ";
   for (std::size_t p = 0; p < shares_.size(); ++p)
     text += (p > 0 ? ", " : "") + mebibytes(shares_[p]) + " of " + mebibytes(settings_.budget[places[p]]);
   if (curves_.empty()) return text;
   const auto& curve = curves_.front();
   std::size_t step = 0;
-  while (step < curve.steps && curve.bytes[step + 1] <= shares_.front().value) ++step;
-  return text + "; with it, it computes " + microseconds(curve.iteration_time(step)) + " an iteration, without " +
-         microseconds(curve.iteration_time(0)) + ", with all that it uses " +
-         microseconds(curve.iteration_time(curve.steps)) + " (" + mebibytes(Bytes{curve.bytes[curve.steps]}) + ")";
+  while (step < curve.num_steps && curve.bytes[step + 1] <= shares_.front().value) ++step;
+  return text + ". Predicted computation of an iteration: " + milliseconds(curve.iteration_time(step)) + "; " +
+         milliseconds(curve.iteration_time(0)) + " without fast memory, " +
+         milliseconds(curve.iteration_time(curve.num_steps)) + " with the " +
+         mebibytes(Bytes{curve.bytes[curve.num_steps]}) + " that it can use";
 }
 
 void RankGroup::request_profile() {
@@ -333,7 +336,7 @@ std::optional<PlanStatus> RankGroup::leader_status() {
   refresh(false);
   const Peer* leader = nullptr;
   for (const auto& peer : peers_)
-    if (peer.state.status != PlanStatus::unplaced && peer.state.rank < state_.rank && peer.is_in_step &&
+    if (peer.state.status != PlanStatus::none && peer.state.rank < state_.rank && peer.is_in_step &&
         (!leader || peer.state.rank < leader->state.rank))
       leader = &peer;
   return leader ? std::optional(leader->state.status) : std::nullopt;

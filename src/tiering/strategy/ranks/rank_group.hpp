@@ -32,26 +32,26 @@
 
 namespace terrace::strategy {
 
-// The state of the loop's plan in ValidatedStrategy.
+// The state of the loop's plan in ValidatedStrategy, as other ranks see it.
 enum class PlanStatus : std::uint8_t {
-  unplaced,   // no plan is in force
-  judged,     // iterations under the plan are compared
-  kept,       // the comparison is over
-  suspended,  // data is where it was without the plan, to compare iterations
-  undone      // for good
+  none,        // no plan is in force
+  validating,  // iterations under the plan are compared
+  accepted,    // the comparison is over
+  suspended,   // data is where it was without the plan, to compare iterations
+  rejected     // undone for good
 };
 
 class RankGroup {
  public:
   static constexpr std::size_t k_max_places = 3;  // that are divided, the fastest first
   // A rank waits for the curves of others as long as it took itself to profile the loop, at least so long.
-  static constexpr Seconds k_min_wait{0.25};
+  static constexpr Seconds k_min_gain_timeout{0.25};
   // Between two readings of the other ranks' records: at least so long, and so long for each rank. A reading takes
   // 0.7 us for each rank.
-  static constexpr Seconds k_refresh{5e-3};
-  static constexpr Seconds k_refresh_per_rank{0.5e-3};
-  static constexpr Seconds k_thorough{0.25};        // between two thorough searches for dead ranks
-  static constexpr double k_min_change = 1.0 / 32;  // of the share, for a new plan
+  static constexpr Seconds k_min_read_interval{5e-3};
+  static constexpr Seconds k_read_interval_per_rank{0.5e-3};
+  static constexpr Seconds k_dead_rank_scan_interval{0.25};  // between two thorough searches for dead ranks
+  static constexpr double k_min_change = 1.0 / 32;           // of the share, for a new plan
 
   struct Settings {
     memory::Ledger* ledger = nullptr;
@@ -70,16 +70,18 @@ class RankGroup {
   [[nodiscard]] const std::vector<PlaceId>& divided_places() const { return settings_.places; }
   // Publishes the curves of a profiled iteration, one for each of these places.
   void publish_gains(std::vector<GainCurve> curves);
-  // Returns whether to wait for the curves of other members, or for ranks that have not begun a loop.
-  [[nodiscard]] bool must_wait_for_gains();
+  // Reads the records, and returns whether to wait for curves of other members, or for ranks that have not begun a
+  // loop.
+  [[nodiscard]] bool poll_missing_gains();
   // Divides the places among the members, and states this rank's shares to the ledger. Requires: publish_gains()
   // was called in this loop.
   void divide();
   [[nodiscard]] bool is_divided() const { return !shares_.empty(); }
   // Returns the budget with this rank's shares of the divided places. Requires: is_divided().
   [[nodiscard]] machine::Budget own_budget() const;
-  // Returns whether a new division would change this rank's share by more than k_min_change.
-  [[nodiscard]] bool is_division_outdated();
+  // Returns whether curves or members have changed since the last call or division, so that a new division changes
+  // this rank's share by more than k_min_change.
+  [[nodiscard]] bool detect_share_change();
   // Withdraws the demand, while data is where it was without a plan; restores it.
   void release_shares();
   void restore_shares();
@@ -104,9 +106,9 @@ class RankGroup {
     std::uint64_t loop = 0;  // hash of its name; 0: in no loop
     std::uint32_t rank = 0;
     std::uint32_t iteration = 0;
-    std::uint32_t gains = 0;  // number of the published curves; 0: none of this loop
+    std::uint32_t gains = 0;  // version of the published curves; 0: none in this loop
     std::uint32_t profile_requests = 0;
-    PlanStatus status = PlanStatus::unplaced;
+    PlanStatus status = PlanStatus::none;
   };
   // A rank on this node in the same loop.
   struct Peer {
@@ -135,7 +137,7 @@ class RankGroup {
 
   Settings settings_;
   State state_;
-  std::uint32_t num_publications_ = 0;
+  std::uint32_t last_gains_ = 0;   // version of the last published curves
   std::vector<GainCurve> curves_;  // by divided place
   std::vector<Peer> peers_;
   bool has_joining_ranks_ = false;      // ranks on this node are in no loop yet

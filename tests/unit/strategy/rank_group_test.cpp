@@ -86,9 +86,55 @@ TEST(RankGroup, RankHoldsMoreThanItsShare_OthersGetWhatItGivesBack) {
   }
 }
 
+TEST(RankGroup, UnclaimedShare_OtherRanksCannotTakeIt) {
+  SharedByRanks shared(k_ranks);
+  run_ranks(shared, [&](RankProcess& rank) {
+    divide(rank, curve_of(1, 0.01));
+    rank.meet();
+    if (rank.rank == 0) {
+      EXPECT_TRUE(rank.ledger.take(k_fast, Bytes{4 * k_unit}));
+      EXPECT_FALSE(rank.ledger.take(k_fast, Bytes{k_unit})) << "12 MiB are free, and are shares of others";
+    }
+    rank.meet();
+    rank.group.release_shares();
+    rank.meet();
+    if (rank.rank == 0) {
+      EXPECT_TRUE(rank.ledger.take(k_fast, Bytes{12 * k_unit})) << "released";
+    }
+    rank.meet();
+    if (rank.rank == 0) rank.ledger.give(k_fast, Bytes{12 * k_unit});
+    rank.group.restore_shares();
+    rank.meet();
+    if (rank.rank == 0) {
+      EXPECT_FALSE(rank.ledger.take(k_fast, Bytes{k_unit})) << "restored";
+    }
+    rank.meet();
+  });
+}
+
+// The MPI library's own objects stay where they are.
+TEST(RankGroup, UnmovableBytesOfRanks_AreNotDivided) {
+  SharedByRanks shared(k_ranks);
+  run_ranks(shared, [&](RankProcess& rank) {
+    EXPECT_TRUE(rank.ledger.take(k_fast, Bytes{3 * k_unit}));
+    rank.group.begin_loop("main");
+    rank.iterate(0);
+    rank.group.publish_gains({curve_of(1, 0.01)}, {Bytes{3 * k_unit}});
+    rank.meet();
+    rank.iterate(1);
+    rank.group.divide();
+    EXPECT_EQ(rank.group.own_budget()[k_fast].value, k_unit);
+    rank.meet();
+    EXPECT_TRUE(rank.ledger.take(k_fast, Bytes{k_unit}));
+    rank.meet();
+    EXPECT_FALSE(rank.ledger.take(k_fast, Bytes{4096}));
+    rank.meet();
+  });
+}
+
 TEST(RankGroup, KilledRank_ItsMemoryIsDividedAmongTheOthers) {
   SharedByRanks shared(k_ranks);
-  const auto statuses = run_ranks(shared, [&](RankProcess& rank) {
+  const auto body = [&](RankProcess& rank) {
     divide(rank, curve_of(1, 0.05));
     ASSERT_TRUE(rank.ledger.take(k_fast, Bytes{rank.content.shares[rank.rank]}));
     rank.meet();
@@ -100,8 +146,8 @@ TEST(RankGroup, KilledRank_ItsMemoryIsDividedAmongTheOthers) {
     rank.group.divide();
     rank.content.shares[rank.rank] = rank.group.own_budget()[k_fast].value;
     pthread_barrier_wait(&rank.content.three);
-  });
-  EXPECT_TRUE(WIFSIGNALED(statuses[3]));
+  };
+  run_ranks(shared, body, 3);
   std::uint64_t sum = 0;
   for (std::size_t rank = 0; rank < 3; ++rank) {
     EXPECT_TRUE(shared.content->answers[rank]) << rank;

@@ -1,6 +1,7 @@
 // Test fixture: ranks of an MPI job as processes that share a ledger, and meet at barriers.
 #pragma once
 
+#include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -83,8 +84,8 @@ struct RankProcess {
   std::uint32_t rank;
 };
 
-// Runs the body in a process for each rank; returns their exit statuses.
-inline std::vector<int> run_ranks(SharedByRanks& shared, const std::function<void(RankProcess&)>& body) {
+// Runs the body in a process for each rank. Expects that all end normally and without a failed check, except `killed`.
+inline void run_ranks(SharedByRanks& shared, const std::function<void(RankProcess&)>& body, int killed = -1) {
   std::vector<pid_t> processes(shared.num_ranks);
   for (std::uint32_t number = 0; number < shared.num_ranks; ++number) {
     processes[number] = ::fork();
@@ -93,12 +94,16 @@ inline std::vector<int> run_ranks(SharedByRanks& shared, const std::function<voi
     RankProcess rank(shared, number);
     rank.meet();
     body(rank);
-    ::_exit(0);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }
-  std::vector<int> statuses(shared.num_ranks);
-  for (std::size_t number = 0; number < statuses.size(); ++number)
-    ::waitpid(processes[number], &statuses[number], 0);
-  return statuses;
+  for (std::uint32_t number = 0; number < shared.num_ranks; ++number) {
+    int status = 0;
+    ::waitpid(processes[number], &status, 0);
+    if (static_cast<int>(number) == killed)
+      EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+    else
+      EXPECT_EQ(status, 0) << "of rank " << number;
+  }
 }
 
 }  // namespace terrace::strategy

@@ -2,6 +2,8 @@
 // begin each iteration at a barrier.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rank_processes.hpp"
 #include "validated_program.hpp"
 
@@ -51,18 +53,29 @@ TEST(ValidatedRanks, LeaderUndoes_AllRanksUndo) {
   EXPECT_EQ(run(takes), (std::vector<bool>{false, false}));
 }
 
-// The leader suspends its plan, finds that its iterations take as long without it, and reinstates it.
+// The leader suspends its plan, finds that its iterations take as long without it, and reinstates it. Rank 1 alone would
+// undo its plan for good.
 TEST(ValidatedRanks, LeaderReinstates_AllRanksDo) {
-  const auto takes = [](std::uint32_t rank, int i, PlaceId place) {
-    if (rank == 0) return i < 2 ? 1.0 : 1.5;
-    return place == k_fast ? 1.0 : 2.0;
-  };
-  EXPECT_EQ(run(takes), (std::vector<bool>{true, true}));
+  SharedByRanks shared(2);
+  run_ranks(shared, [&](RankProcess& rank) {
+    Program program(k_slow, k_fast, false, 0, &rank.group);
+    rank.group.begin_loop("loop");
+    const auto places = program.run(k_iterations, [&](int i, PlaceId place) {
+      rank.iterate(static_cast<std::uint32_t>(i));
+      rank.meet();
+      if (rank.rank == 0) return i < 2 ? 1.0 : 1.5;
+      return place == k_fast ? 2.0 : 1.0;
+    });
+    const auto suspended = std::count(places.begin() + 4, places.end(), k_slow);
+    EXPECT_GT(suspended, 0) << "of rank " << rank.rank;
+    EXPECT_EQ(places.back(), k_fast) << "of rank " << rank.rank;
+    rank.meet();
+  });
 }
 
 TEST(ValidatedRanks, LeaderIsKilled_NextRankDecides) {
   SharedByRanks shared(2);
-  run_ranks(shared, [&](RankProcess& rank) {
+  const auto body = [&](RankProcess& rank) {
     Program program(k_slow, k_fast, false, 0, &rank.group);
     rank.group.begin_loop("loop");
     const auto places = program.run(k_iterations, [&](int i, PlaceId place) {
@@ -73,7 +86,8 @@ TEST(ValidatedRanks, LeaderIsKilled_NextRankDecides) {
       return place == k_fast ? 2 : 1;
     });
     rank.content.answers[rank.rank] = places.back() == k_fast ? 1 : 2;
-  });
+  };
+  run_ranks(shared, body, 0);
   EXPECT_EQ(shared.content->answers[1], 2) << "undone by rank 1 itself";
 }
 

@@ -22,10 +22,11 @@ constexpr std::uint32_t k_max_request_interval = 64;  // iterations
 // have published, or after max(RankGroup::k_min_gain_timeout, profiling time).
 void LearningStrategy::publish_gains(model::Problem problem) {
   std::vector<Seconds> in_mpi;
-  for (const auto& phase : times_) in_mpi.push_back(phase.in_mpi / static_cast<double>(times_of_));
+  for (const auto& phase : profiled_times_)
+    in_mpi.push_back(phase.in_mpi / static_cast<double>(num_profiled_times_));
   std::vector<GainCurve> curves;
   for (const auto place : context_.ranks->divided_places()) curves.push_back(gain_curve(problem, place, in_mpi));
-  context_.ranks->publish_gains(std::move(curves));
+  context_.ranks->publish_gains(std::move(curves), unmovable_bytes());
   problem_ = std::move(problem);
   awaits_division_ = true;
 }
@@ -75,18 +76,47 @@ void LearningStrategy::add_phase_time(const PhaseEnded& event) {
   times_now_[event.phase] = {event.time, event.in_mpi};
 }
 
-// Adds the iteration's times to those of the iterations before it. Where its phases are others, it begins anew.
-void LearningStrategy::end_iteration_times() {
-  if (times_.size() != times_now_.size()) {
-    times_.assign(times_now_.size(), {});
-    times_of_ = 0;
+// Keeps the iteration's times. Those of profiled iterations are summed: profiling slows the program down, so that their
+// waits are compared with their own phases. Where the phases are others, the sums begin anew.
+void LearningStrategy::end_iteration_times(bool was_profiled) {
+  times_ = std::exchange(times_now_, {});
+  if (!was_profiled) return;
+  if (profiled_times_.size() != times_.size()) {
+    profiled_times_.assign(times_.size(), {});
+    num_profiled_times_ = 0;
   }
-  for (std::size_t phase = 0; phase < times_.size(); ++phase) {
-    times_[phase].total += times_now_[phase].total;
-    times_[phase].in_mpi += times_now_[phase].in_mpi;
+  for (std::size_t phase = 0; phase < times_.size(); ++phase)
+    profiled_times_[phase].in_mpi += times_[phase].in_mpi;
+  ++num_profiled_times_;
+}
+
+// Returns, by divided place, the bytes of this process that are in no chunk, such as those of the MPI library.
+std::vector<Bytes> LearningStrategy::unmovable_bytes() const {
+  std::vector<Bytes> bytes;
+  for (const auto place : context_.ranks->divided_places()) {
+    const auto held = context_.ledger->held(place) - context_.ledger->held_by_others(place);
+    Bytes in_chunks;
+    for (const auto& chunk : *context_.chunks)
+      if (chunk.live && chunk.place.load(std::memory_order_relaxed) == place) in_chunks += Bytes{chunk.size};
+    bytes.push_back(held - std::min(held, in_chunks));
   }
-  times_now_.clear();
-  ++times_of_;
+  return bytes;
+}
+
+// Profiles the iteration that begins because another rank does. Without a plan in force, the rank learns anew.
+void LearningStrategy::profile_with_others(std::uint32_t iteration, Requests& requests) {
+  if (given_ || planner_ == nullptr || planning_failed_ || awaits_division_ || payback_.iterations() > 1) return;
+  profiled_.clear();
+  profiled_times_.clear();
+  if (plan_) {
+    is_reprofiling_ = true;
+  } else {
+    pending_plans_.clear();
+    is_learned_ = false;
+    first_profiled_ = iteration;
+  }
+  why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": another rank does";
+  requests.note("note", why_);
 }
 
 // Returns whether the rank mostly waits for other ranks in this phase: moves do not slow it down then.

@@ -85,6 +85,7 @@ void LearningStrategy::handle(const LoopBegun& event, Requests& requests) {
   trial_.begin_loop();
   is_undisturbed_ = false;
   problem_.reset();
+  profiled_times_.clear();
   awaits_division_ = false;
   if (context_.ranks && !event.by_time) context_.ranks->begin_loop(event.name);
   adopt_at_ = 0;
@@ -113,12 +114,12 @@ void LearningStrategy::handle(const IterationProfiled& event, Requests&) {
 }
 
 void LearningStrategy::handle(const IterationBegins& event, Requests& requests) {
-  if (context_.ranks) {
-    end_iteration_times();
-    context_.ranks->begin_iteration(event.iteration);
-  }
   // While the plan is suspended, IterationProfiled may not arrive for an iteration to profile again.
   const bool was_learned = is_reprofiling_ || must_profile(iteration_);
+  if (context_.ranks) {
+    end_iteration_times(was_learned);
+    context_.ranks->begin_iteration(event.iteration);
+  }
   payback_.on_iteration_begin(event.iteration, was_learned);
   if (must_try()) judge(event.iteration, was_learned, requests);
   if ((is_reprofiling_ && !profiled_.empty()) || has_learned(event.iteration))
@@ -185,16 +186,13 @@ void LearningStrategy::detect_change(std::uint32_t iteration, Requests& requests
     return;
   }
   const auto varied = change_detector_.on_iteration_end();
-  const bool others_profile = context_.ranks && context_.ranks->take_profile_request() && plan_ && !given_;
-  if (!varied && !others_profile) return;
+  if (context_.ranks && context_.ranks->take_profile_request() && !varied)
+    return profile_with_others(iteration, requests);
+  if (!varied) return;
   if (!payback_.may_profile() || payback_.iterations() > 1) return change_detector_.start_watching();
   is_reprofiling_ = true;
   profiled_.clear();
-  if (!varied) {
-    why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": another rank does";
-    requests.note("note", why_);
-    return;
-  }
+  profiled_times_.clear();
   if (context_.ranks) context_.ranks->request_profile();
   why_ = "learned again in iteration " + std::to_string(iteration + 1) + ": phase " +
          std::to_string(varied->phase + 1) + ", \"" + varied->name + "\", took " + microseconds(varied->now) +
@@ -218,8 +216,10 @@ void LearningStrategy::plan_from_profile(std::string_view loop, Requests& reques
   profile.moving = is_reprofiling_ || has_moved_early_;
   if (!is_reprofiling_) why_ = "learned in the first iteration";
   try {
-    auto problem = model::make_problem(profile, *context_.machine, context_.own_budget(),
-                                       model::affordable_items(profile), context_.hints->directives());
+    // Ranks divide the whole budget, also what others hold now.
+    auto problem =
+        model::make_problem(profile, *context_.machine, context_.ranks ? context_.budget : context_.own_budget(),
+                            model::affordable_items(profile), context_.hints->directives());
     model::drop_unreached_segments(problem);
     if (model::cell_count(problem) == 0) {
       has_no_misses_ = true;

@@ -84,7 +84,9 @@ class LearningStrategy final : public Strategy {
     Seconds total, in_mpi;
   };
   void add_phase_time(const PhaseEnded& event);
-  void end_iteration_times();
+  void end_iteration_times(bool was_profiled);
+  void profile_with_others(std::uint32_t iteration, Requests& requests);
+  [[nodiscard]] std::vector<Bytes> unmovable_bytes() const;
   [[nodiscard]] bool waits_in_mpi(PhaseIndex phase) const;
   void order_first_moves(Requests& requests);
   [[nodiscard]] PlanExecutor make_executor(const Plan& plan, Requests& requests) const;
@@ -144,11 +146,12 @@ class LearningStrategy final : public Strategy {
   // With ranks: the problem by which fast memory is divided, and planned again when the division changes.
   std::optional<model::Problem> problem_;
   bool awaits_division_ = false;
-  std::vector<PhaseTimes> times_;       // by phase, since the loop was profiled
-  std::vector<PhaseTimes> times_now_;   // of this iteration
-  std::uint32_t times_of_ = 0;          // iterations in times_
-  std::uint32_t next_request_ = 0;      // the iteration in which moves that were refused are requested again
-  std::uint32_t request_interval_ = 1;  // iterations
+  std::vector<PhaseTimes> times_now_;       // of this iteration, by phase
+  std::vector<PhaseTimes> times_;           // of the iteration before
+  std::vector<PhaseTimes> profiled_times_;  // sums over the profiled iterations
+  std::uint32_t num_profiled_times_ = 0;    // iterations in profiled_times_
+  std::uint32_t next_request_ = 0;          // the iteration in which moves that were refused are requested again
+  std::uint32_t request_interval_ = 1;      // iterations
 };
 
 }  // namespace terrace::strategy

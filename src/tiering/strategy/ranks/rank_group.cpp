@@ -180,7 +180,9 @@ void RankGroup::refresh(bool at_once) {
   }
 }
 
-void RankGroup::publish_gains(std::vector<GainCurve> curves) {
+void RankGroup::publish_gains(std::vector<GainCurve> curves, const std::vector<Bytes>& unmovable) {
+  for (std::size_t p = 0; p < k_max_places; ++p)
+    state_.unmovable[p] = p < unmovable.size() ? unmovable[p].value : 0;
   curves_ = std::move(curves);
   CurveWriter writer;
   for (const auto& curve : curves_) writer.add(curve);
@@ -205,6 +207,12 @@ RankGroup::Basis RankGroup::current_basis() const {
   return basis;
 }
 
+// Returns the bytes that a rank holds in a divided place and can move.
+Bytes RankGroup::movable(const Peer& peer, std::size_t number) const {
+  const auto held = settings_.ledger->held_by(peer.process, settings_.places[number]);
+  return held - std::min(held, Bytes{peer.state.unmovable[number]});
+}
+
 // Computes the shares of this rank. All members do so in order of their slots, so that they get the same result.
 RankGroup::Shares RankGroup::compute_shares() {
   struct Member {
@@ -227,8 +235,7 @@ RankGroup::Shares RankGroup::compute_shares() {
       member.curves.push_back(*curve);
     }
     if (member.curves.size() != places.size()) continue;
-    for (std::size_t p = 0; p < places.size(); ++p)
-      by_members[p] = by_members[p] + settings_.ledger->held_by(peer.process, places[p]);
+    for (std::size_t p = 0; p < places.size(); ++p) by_members[p] += movable(peer, p);
     members.push_back(std::move(member));
   }
   std::ranges::sort(members, {}, &Member::slot);
@@ -241,6 +248,7 @@ RankGroup::Shares RankGroup::compute_shares() {
     auto not_divided = settings_.ledger->held_by_others(places[p]);
     for (const auto& process : dead_) by_members[p] += settings_.ledger->held_by(process, places[p]);
     not_divided -= std::min(not_divided, by_members[p]);
+    not_divided += Bytes{state_.unmovable[p]};
     const auto budget = settings_.budget[places[p]];
     for (std::size_t i = 0; i < members.size(); ++i) curves[i] = members[i].curves[p];
     const auto divided = divide_memory((budget - std::min(budget, not_divided)).value, curves);
@@ -252,7 +260,7 @@ RankGroup::Shares RankGroup::compute_shares() {
 void RankGroup::state_demands(const Shares& shares) {
   const auto& places = settings_.places;
   for (std::size_t p = 0; p < shares.size(); ++p)
-    settings_.ledger->set_demand(places[p], {.quota = shares[p].value, .weight = 1});
+    settings_.ledger->set_demand(places[p], {.quota = shares[p].value + state_.unmovable[p], .weight = 1});
 }
 
 void RankGroup::divide() {

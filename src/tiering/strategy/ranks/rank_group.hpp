@@ -18,6 +18,7 @@
 // Not thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -68,8 +69,9 @@ class RankGroup {
   void begin_iteration(std::uint32_t iteration);
 
   [[nodiscard]] const std::vector<PlaceId>& divided_places() const { return settings_.places; }
-  // Publishes the curves of a profiled iteration, one for each of these places.
-  void publish_gains(std::vector<GainCurve> curves);
+  // Publishes the curves of a profiled iteration, one for each of these places. `unmovable`: bytes of this process
+  // there that no plan moves; they are not divided. Empty: none.
+  void publish_gains(std::vector<GainCurve> curves, const std::vector<Bytes>& unmovable = {});
   // Reads the records, and returns whether to wait for curves of other members, or for ranks that have not begun a
   // loop.
   [[nodiscard]] bool poll_missing_gains();
@@ -109,6 +111,7 @@ class RankGroup {
     std::uint32_t gains = 0;  // version of the published curves; 0: none in this loop
     std::uint32_t profile_requests = 0;
     PlanStatus status = PlanStatus::none;
+    std::array<std::uint64_t, k_max_places> unmovable{};  // bytes, by divided place
   };
   // A rank on this node in the same loop.
   struct Peer {
@@ -132,6 +135,7 @@ class RankGroup {
   [[nodiscard]] Seconds refresh_interval() const;
   [[nodiscard]] Basis current_basis() const;
   [[nodiscard]] Shares compute_shares();
+  [[nodiscard]] Bytes movable(const Peer& peer, std::size_t number) const;
   void state_demands(const Shares& shares);
   void note_profiling();
 

@@ -12,12 +12,20 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from harness import ROOT, TERRACE, Unavailable
+from harness import ROOT, SETTINGS, TERRACE, Unavailable
 
 ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # One node as two kinds of memory, so that the pages of a plain program are watched.
 WATCHING = ["--machine", str(ROOT / "acceptance" / "programs_lines" / "same_node.toml"), "--fast", "28MiB"]
 FLAGS = "-O2 -g -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -DWORKLOADS_WITHOUT_MARKERS"
+
+
+NUM_BUILDS = 5  # MPICH 4 and 5, Open MPI 4 and 5, MPICH 5 with the standard ABI
+
+
+def prefixes() -> list[str]:
+    """Returns the MPI installations that --prefixes names, or $TERRACE_MPI_PREFIXES."""
+    return [word for word in (SETTINGS.prefixes or os.environ.get("TERRACE_MPI_PREFIXES", "")).split(":") if word]
 
 
 def installed() -> list[str]:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from harness import ROOT, TERRACE, Criterion, Measured, Unavailable
 
+from mpi_lines.jobs import ENVIRONMENT, launcher
+
 sys.path.insert(0, str(ROOT / "tests" / "guest_bed"))
 import vm
 
@@ -29,6 +31,7 @@ NODES = (
 FAST_NODE = 2
 BUDGET = 24 << 20
 RANKS = 4
+KILLED = 3  # the rank with the most work
 ITERATIONS = 500
 PAGE = 4096
 MARGIN = 0.05  # s, between the journal's clock and the program's
@@ -147,7 +150,7 @@ def read_rank(profile: Path, rank: int, report: Report) -> Rank | None:
 
 
 def _check_rank(number: int, report: Report, rank: Rank) -> tuple[int, list[str]]:
-    """Returns how many chunks were compared with their journal, and what differed."""
+    """Returns how many chunks with pages were compared with their journal, and the differences."""
     compared, problems = 0, []
     index: Counter[int] = Counter()
     chunks = []
@@ -157,6 +160,8 @@ def _check_rank(number: int, report: Report, rank: Rank) -> tuple[int, list[str]
     for at, sample in enumerate(report.samples):
         for one, chunk, low, high in chunks:
             nodes = sample.nodes(low, high)
+            if not nodes:
+                continue  # on their way, or absent
             allowed = rank.allowed(one, chunk, sample)
             compared += 1
             if not set(nodes) <= allowed:
@@ -214,6 +219,8 @@ def shared_node() -> Measured:
             count, found = _check_rank(number, whole[number], rank)
             compared += count
             problems += found[:3]
+            if count < len(rank.chunks) * len(whole[number].samples) * 0.9:
+                problems.append(f"rank {number}: {count} chunks had pages, of {len(rank.chunks)} in each sample")
             if not _divisions(rank):
                 problems.append(f"rank {number} got no share")
         final = [_divisions(rank)[-1][2] for rank in ranks if rank and _divisions(rank)]
@@ -222,20 +229,36 @@ def shared_node() -> Measured:
         largest = _largest_sum(whole)
         if largest > BUDGET:
             problems.append(f"the ranks had {largest >> 10} KiB on the fast node at a time")
+        if largest < BUDGET * 0.8 or not any(rank and rank.moves for rank in ranks):
+            problems.append(f"the ranks used {largest >> 10} KiB of the fast node, and moved data or not")
+        if not compared:
+            problems.append("no chunk was compared")
+        plain = subprocess.run(
+            [*launcher("openmpi", RANKS), program, "8", str(ITERATIONS)],
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+        ).stdout.split()
+        checksum = [
+            line.split()[1] for line in (out / "whole.txt").read_text().splitlines() if line[:8] == "checksum"
+        ]
+        if checksum != plain[1:] or (out / "whole.status").read_text().strip() != "0":
+            problems.append(f"the program printed {checksum}, without Terrace {plain[1:]}")
         killed = [read_report(out / f"killed.{number}") for number in range(RANKS)]
-        died = killed[2].killed
+        died = killed[KILLED].killed
         waits = []
-        for number in (0, 1, 3):
+        for number in set(range(RANKS)) - {KILLED}:
             rank = read_rank(out / "killed.terrace", number, killed[number])
+            # A rank whose share stays the same does not plan again.
             again = (
-                [at for at, members, _ in _divisions(rank) if died and members == 3 and at > died] if rank else []
+                [at for at, members, _ in _divisions(rank) if died and members == RANKS - 1 and at > died]
+                if rank
+                else []
             )
             if again and died:
                 waits.append(again[0] - died)
-            else:
-                problems.append(f"rank {number} did not divide again after rank 2 was killed")
-        if waits and max(waits) > 1:
-            problems.append(f"the memory of a killed rank was divided again after {max(waits):.2f} s")
+        if not waits or max(waits) > 1:
+            problems.append(f"the memory of rank {KILLED}, which was killed, was divided again after {waits} s")
         text = (
             f"{compared} chunks at the ends of {sum(len(one.samples) for one in whole)} sweeps compared, shares "
             f"{final} of {BUDGET >> 20} MiB, at most {largest / (1 << 20):.1f} MiB on the fast node at a time; "
@@ -248,7 +271,7 @@ CRITERIA = [
     Criterion(
         "ranks share a node's fast memory",
         "4 ranks in a four-node guest: pages lie as the journals say, never more than the budget, a killed rank's "
-        "memory goes to the others within 1 s",
+        "memory is divided among the others within 1 s",
         shared_node,
     )
 ]

@@ -16,4 +16,4 @@ job() {
 }
 cd /tmp || exit
 job whole 8 "$iterations"
-job killed 8 $((2 * iterations)) 2
+job killed 8 $((2 * iterations)) 3

@@ -11,14 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from harness import ROOT, SETTINGS, Criterion, Measured
+from harness import ROOT, Criterion, Measured
 
-TERRACE_PREFIXES = "TERRACE_MPI_PREFIXES"
-
-
-def prefixes() -> list[str]:
-    """Returns the MPI installations that --prefixes names, or $TERRACE_MPI_PREFIXES."""
-    return [word for word in (SETTINGS.prefixes or os.environ.get(TERRACE_PREFIXES, "")).split(":") if word]
+from mpi_lines.jobs import NUM_BUILDS, installed, prefixes
 
 
 def _suite(name: str, more: dict[str, str]) -> tuple[int, int, int, str]:
@@ -40,8 +35,11 @@ def _measured(name: str, more: dict[str, str], what: str) -> Measured:
 
 def builds() -> Measured:
     """Compares C, Fortran and Python programs under the layer with plain runs, on each MPI build."""
-    more = {TERRACE_PREFIXES: ":".join(prefixes())}
-    return _measured("tests/integration/mpi/test_mpi_layer.py", more, f"{2 + len(prefixes())} installations")
+    more = {"TERRACE_MPI_PREFIXES": ":".join(prefixes())}
+    abis = sum((Path(one) / "bin" / "mpicc_abi").exists() for one in prefixes())
+    found = len(installed()) + len(prefixes()) + abis
+    measured = _measured("tests/integration/mpi/test_mpi_layer.py", more, f"{found} of {NUM_BUILDS} builds")
+    return Measured(measured.text, measured.holds and found == NUM_BUILDS)
 
 
 def python_programs() -> Measured:

@@ -53,9 +53,12 @@ def _sentence(facts: JobFacts) -> str:
     mean, slowest = sum(outside.values()) / len(outside), max(outside, key=lambda rank: (outside[rank], -rank))
     share = _mpi_share(facts)
     if len(outside) < 2 or mean <= 0 or outside[slowest] < 1.02 * mean:
-        return f"The ranks compute equally long; calls of MPI take {units.percent(share, 0)} of their time."
+        return (
+            "The ranks spend equally long outside of MPI, within 2 %; calls of MPI take "
+            f"{units.percent(share, 0)} of their time."
+        )
     return (
-        f"Rank {slowest} works {units.percent(outside[slowest] / mean - 1, 0)} longer outside of MPI than the "
+        f"Rank {slowest} spends {units.percent(outside[slowest] / mean - 1, 0)} longer outside of MPI than the "
         f"mean; calls of MPI take {units.percent(share, 0)} of the ranks' time."
     )
 
@@ -238,8 +241,9 @@ def _hidden_text(hidden: dict[int, HiddenMoves]) -> str:
     waited = sum(one.waited for one in hidden.values())
     return (
         f"Moves were in progress for {units.seconds(moving)} (sum of ranks). For {units.seconds(inside)} of "
-        "it the rank was in a phase that is a call of MPI, so the move did not slow its computation. Calls "
-        f"too short for a phase are not included. Phases waited {units.seconds(waited)} for moves."
+        "it the rank was in a phase that is a call of MPI, so the rank itself was not computing; the copy may "
+        "have slowed others. Calls too short for a phase are not included. Phases waited "
+        f"{units.seconds(waited)} for moves."
     )
 
 

@@ -91,7 +91,8 @@ def bounds(
             "--core-time": core_time,
             "--phases": phases,
             "--loop": loop,
-            "--process": process,
+            "--process": process is not None,
+            "--rank": rank is not None,
         }
         for option, value in others.items():
             if value:

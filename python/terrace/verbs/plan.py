@@ -15,14 +15,14 @@ from terrace.errors import WrongCallError
 from terrace.output import console, print_json, progress, table
 from terrace.output_files import check_output, is_plan
 from terrace.report import observation
+from terrace.report.plan_ranks import plan_all_ranks
+from terrace.report.plan_sweep import print_sweep
 from terrace.solve.confidence import DRAWS, Certainty, PlanTime, plan_time, regret_of
 from terrace.solve.lower_bounds import Bound, bound_of_profile
 from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.store.run_options import machine_options
 from terrace.store.values import Coverage, Loop, Machine, Run
-from terrace.verbs.plan_ranks import plan_all_ranks
-from terrace.verbs.plan_sweep import print_sweep
 
 _HERE = "this-machine"  # name of the detected machine, which is the default of a run
 # Maximum number of printed moves; more are aggregated.
@@ -159,8 +159,8 @@ def plan(
             print(f"\nwritten to {output}; run with this plan:\n    {_obeying(output, run, machine, own_machine)}")
         elif output:
             print(
-                f"\nwritten to {output}; this plan leaves every object in its default place, so running with it "
-                "changes nothing"
+                f"\nwritten to {output}; this plan keeps every object in its default place: data that the first "
+                "touch puts in fast memory is moved out"
             )
 
 

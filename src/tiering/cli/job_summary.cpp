@@ -66,14 +66,15 @@ std::optional<JobSummary> read_job_summary(const std::string& path) {
   profile::Database database(path, profile::Database::Mode::read);
   JobSummary job;
   profile::Statement counts(database,
-                            "SELECT COUNT(DISTINCT process), MIN(backend = 'real'),"
+                            "SELECT COUNT(DISTINCT process), MIN(backend = 'real'), COUNT(DISTINCT rank),"
                             " (SELECT COUNT(*) FROM move WHERE NOT refused),"
                             " (SELECT COALESCE(SUM(size), 0) FROM move WHERE NOT refused) FROM run");
   counts.bind_all();
   if (!counts.step() || counts.integer(0) < 2 || counts.integer(1) == 0) return {};
   job.processes = counts.integer(0);
-  job.moves = counts.integer(2);
-  job.moved = counts.integer(3);
+  job.ranks = counts.integer(2);
+  job.moves = counts.integer(3);
+  job.moved = counts.integer(4);
   IterationTimes measured, predicted;
   profile::Statement runs(database,
                           "SELECT id, process, program, ended IS NULL AND (rank IS NOT NULL OR EXISTS"

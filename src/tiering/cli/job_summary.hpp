@@ -12,6 +12,7 @@ namespace terrace::cli {
 
 struct JobSummary {
   std::int64_t processes = 0;
+  std::int64_t ranks = 0;  // of an MPI job that are in the profile
   // A process that was killed, or still runs, and had begun a loop or is a rank of an MPI job. Others are omitted:
   // many programs leave helpers behind.
   struct Unfinished {

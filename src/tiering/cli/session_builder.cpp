@@ -24,6 +24,7 @@
 #include "cli/name_resolution.hpp"
 #include "cli/spill_option.hpp"
 #include "cli/user_errors.hpp"
+#include "core/mpi_rank.hpp"
 #include "core/rounding.hpp"
 #include "core/segment_name.hpp"
 #include "machine/discover/discovery.hpp"
@@ -87,10 +88,10 @@ void check_planner_options(const ConfigurationOptions& options) {
                     " makes no plan from a profile; leave --planner out, or give one that does, such as auto");
 }
 
-// Reads a plan, or a folder with the plans of an MPI job; the first rank's then is that of processes without a rank.
-// Throws Error.
+// Reads a plan, or a folder with the plans of an MPI job. Processes without a plan of their own, such as further
+// ranks, get an empty one. Throws Error.
 void read_plans(const std::string& path, const machine::Machine& machine,
-                runtime::SessionConfiguration& configuration) {
+                runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {
   if (!std::filesystem::is_directory(path)) {
     configuration.plan = strategy::read_plan_file(path);
     return strategy::check_places(*configuration.plan, machine, path);
@@ -98,7 +99,18 @@ void read_plans(const std::string& path, const machine::Machine& machine,
   configuration.rank_plans = strategy::read_rank_plans(path);
   for (const auto& [rank, plan] : configuration.rank_plans)
     strategy::check_places(plan, machine, fmt::format("{}/rank-{}.toml", path, rank));
-  configuration.plan = configuration.rank_plans.begin()->second;
+  const auto& first = configuration.rank_plans.begin()->second;
+  configuration.plan = Plan{};
+  configuration.plan->machine = first.machine;
+  configuration.plan->loop = first.loop;
+  const auto count = configuration.rank_plans.size();
+  const auto own = read_mpi_rank();
+  if (own && !configuration.rank_plans.contains(own->rank))
+    sentences.push_back(
+        fmt::format("{} has no plan for rank {}: its data is in its default place", path, own->rank));
+  else if (const auto last = configuration.rank_plans.rbegin()->first; !own && last + 1 != count)
+    sentences.push_back(fmt::format(
+        "{} has {} plans, the last for rank {}: data of other ranks is in its default place", path, count, last));
 }
 
 // Resolves one configuration: machine, caches, plan, hints, budget, calibration. Throws Error.
@@ -125,7 +137,7 @@ runtime::SessionConfiguration build_configuration(const ConfigurationOptions& op
   const bool is_out_of_core =
       launch.subcommand == "run" && !options.memory.empty();  // spill_option.hpp reads the plan
   if (!options.plan.empty() && !is_out_of_core) {
-    read_plans(options.plan, machine, configuration);
+    read_plans(options.plan, machine, configuration, sentences);
     configuration.refine_plan = options.refine_plan;
     if (!options.refine_plan) configuration.planner = "plan";
   }

@@ -287,7 +287,9 @@ void print_job(const JobSummary& job, const LoopSummary& loop, const profile::Me
   }
   for (const auto& end : {format_kill(context.program), format_unfinished(job, context.program.process)})
     if (!end.empty()) text += "; " + end;
-  fmt::print(stderr, "terrace: {}{} processes: {}; profile in {}\n", name, job.processes, text, merged.path);
+  const auto of = job.ranks > 0 ? fmt::format("{} {}", job.ranks, job.ranks == 1 ? "rank" : "ranks")
+                                : fmt::format("{} processes", job.processes);
+  fmt::print(stderr, "terrace: {}{}: {}; profile in {}\n", name, of, text, merged.path);
 }
 
 // Prints where the profile is, unless the user named it. Out-of-core runs have printed their own line.

@@ -15,7 +15,7 @@ from terrace.output import console
 from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.verbs.plan import print_moves
-from terrace.verbs.plan_sweep import parse_sweep
+from terrace.report.plan_sweep import parse_sweep
 
 MIB = 1 << 20
 PREFIX = Path(sys.executable).parent.parent

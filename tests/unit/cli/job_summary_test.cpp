@@ -65,6 +65,7 @@ TEST_F(JobSummaryTest, RanksOfMpiJob_TheWorstIsNamedByItsRank) {
   const auto found = job();
   ASSERT_TRUE(found);
   EXPECT_EQ(format_gain(*found), "gained 41 % (predicted 50 %), worst: rank 3 lost 10 %");
+  EXPECT_EQ(found->ranks, 2);
   EXPECT_EQ(nlohmann::json::parse(json_of(*found))["worst"]["rank"], 3);
 }
 

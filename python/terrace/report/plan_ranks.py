@@ -7,12 +7,14 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from terrace import units
+from terrace import _core, units
 from terrace.errors import TerraceError, WrongCallError
 from terrace.output import console, print_json, progress, table
 from terrace.output_files import check_output, is_plan
 from terrace.solve.rank_plans import RankPlan, plan_ranks
 from terrace.store.reader import Store
+
+_HERE = "this-machine"  # name of the detected machine, which is the default of a run
 
 
 def plan_all_ranks(
@@ -41,9 +43,24 @@ def plan_all_ranks(
     out.print(rows)
     out.print("\nFast memory is divided among the ranks of a node so that the job's phases become short.")
     if output:
-        words = ["terrace", "run", "--plan", str(output), "--", "mpirun", "-n", str(plans[0].run.ranks)]
-        words += plans[0].run.arguments or [plans[0].run.program]
-        print(f"\nwritten to {output}; run with these plans:\n    {shlex.join(words)}")
+        words = _command(store, plans, machine, limit, output)
+        print(f"\nwritten to {output}; run with these plans, by the launcher of the job:\n    {shlex.join(words)}")
+    without = (plans[0].run.ranks or 0) - len(plans)
+    if without > 0:
+        out.print(f"\nwarning: {without} of the job's ranks have no profile, and so no plan")
+
+
+def _command(
+    store: Store, plans: list[RankPlan], machine: str | None, limit: str | None, output: Path
+) -> list[str]:
+    """Returns the command that runs the job under the plans."""
+    run = plans[0].run
+    name = machine or store.machine(run).name
+    is_known = machine is not None or name in _core.shipped_machines()
+    where = [] if name == _HERE else ["--machine", name if is_known else f"{name}.toml"]
+    budget = [] if limit is None else ["--budget" if "=" in limit else "--fast", limit]
+    job = ["mpirun", "-n", str(run.ranks), *(run.arguments or [run.program])]
+    return ["terrace", "simulate" if run.virtual else "run", *where, *budget, "--plan", str(output), "--", *job]
 
 
 def _write(folder: Path, plans: list[RankPlan]) -> None:

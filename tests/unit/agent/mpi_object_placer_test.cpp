@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -196,8 +197,8 @@ struct MpiObjectPlacerTest : testing::Test {
 
   fs::path folder = fs::temp_directory_path() / ("terrace-placer-" + std::to_string(getpid()));
   runtime::MpiObjectsSpec spec;
-  memory::LedgerPage page{};
-  memory::Ledger ledger{page, {Bytes{std::uint64_t{1} << 30}}};
+  std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger{*page, {Bytes{std::uint64_t{1} << 30}}};
   std::optional<MpiObjectPlacer> placer;
   MpiCall call{};
   std::uint64_t registers[k_num_mpi_registers]{};

@@ -187,8 +187,8 @@ class TestRun {
   machine::Machine machine = two_places();
   machine::Budget budget = machine::fast_budget(machine, choice.fast);
   memory::ChunkTable chunks;
-  memory::LedgerPage page{};
-  memory::Ledger ledger{page, budget};
+  std::unique_ptr<memory::LedgerPage> page = std::make_unique<memory::LedgerPage>();
+  memory::Ledger ledger{*page, budget};
   std::string folder = make_folder();
   Journal journal{folder + "/journal"};
   sim::VirtualMachine vm{machine, 0, 1, chunks, ledger};

@@ -75,11 +75,11 @@ TEST(UnplannedData, PartialChunks_LeaveThePlanWholeChunks) {
   const auto machine = two_places();
   constexpr std::uint64_t k_kib = 1024;
   memory::ChunkTable chunks;
-  memory::LedgerPage page{};
+  const auto page = std::make_unique<memory::LedgerPage>();
   strategy::Context context;
   context.machine = &machine;
   context.budget = machine::fast_budget(machine, Bytes{40 * k_kib});
-  const memory::Ledger ledger(page, context.budget);
+  const memory::Ledger ledger(*page, context.budget);
   std::vector<observe::Object> objects(2);
   objects[0] = {0, "planned", observe::ObjectKind::heap, Bytes{36 * k_kib}, Bytes{16 * k_kib}, 0, 3};
   objects[1] = {1, "new", observe::ObjectKind::heap, Bytes{16 * k_kib}, Bytes{8 * k_kib}, 3, 2};

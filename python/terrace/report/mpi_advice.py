@@ -118,7 +118,7 @@ def print_advice(out: Console, found: MpiAdvice) -> None:
         markup=False,
     )
     rows = table(
-        "kind", "costs", "carries", "saves at most", "place", "paper: saves", "paper: costs", "its formula"
+        "kind", "size", "written", "saves at most", "placed in", "published gain", "published size", "its formula"
     )
     for one in found.kinds:
         published = found.published.get(one.kind)
@@ -138,8 +138,9 @@ def print_advice(out: Console, found: MpiAdvice) -> None:
     )
     out.print(f"\nMessages within the node, by mean size: {numbers or 'none'}.", markup=False)
     out.print(
-        f"Saves: of all transfers together, at the bandwidths of {found.slow} and {found.fast}; caches may serve "
-        "them, so that it is an upper limit. Paper: Congiu and Balaji, MPICH with ch3:nemesis, 32 pairs of ranks.",
+        "Written: bytes of transfers through them. Saves: of all transfers together, at the bandwidths of "
+        f"{found.slow} and {found.fast}; caches may serve them, so that it is an upper limit. Published: Congiu and "
+        "Balaji, MPICH with ch3:nemesis, 32 pairs of ranks.",
         markup=False,
     )
     out.print(f"\nterrace run {found.options}" if found.options else "\nNothing to place.", markup=False)

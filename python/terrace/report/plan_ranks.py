@@ -45,6 +45,9 @@ def plan_all_ranks(
     if output:
         words = _command(store, plans, machine, limit, output)
         print(f"\nwritten to {output}; run with these plans, by the launcher of the job:\n    {shlex.join(words)}")
+    for warning in sorted({each.warning for each in plans if each.warning}):
+        ranks = ", ".join(str(each.rank) for each in plans if each.warning == warning)
+        out.print(f"\nwarning: rank {ranks}: {warning}", markup=False)
     without = (plans[0].run.ranks or 0) - len(plans)
     if without > 0:
         out.print(f"\nwarning: {without} of the job's ranks have no profile, and so no plan")

@@ -25,6 +25,7 @@ class RankPlan:
     run: Run
     share: int
     plan: _core.Plan
+    warning: str | None = None  # why the profile says little
 
 
 def _runs_of_ranks(store: Store) -> list[Run]:
@@ -57,5 +58,9 @@ def plan_ranks(store: Store, machine: str | None, limit: str | None, planner: st
             shares = _core.divide_among_ranks(problems, budget)
         for run, model, share in zip(runs, models, shares, strict=True):
             fast = sum(share[place] for place in model.fast_places)
-            plans.append(RankPlan(run.rank or 0, run, fast, model.plan(model.problem(share), planner)))
+            plans.append(
+                RankPlan(
+                    run.rank or 0, run, fast, model.plan(model.problem(share), planner), model.nothing_observed
+                )
+            )
     return sorted(plans, key=lambda each: each.rank)

@@ -41,6 +41,8 @@ def why_no_loop(run: Run, loop: Loop | None, small_loops: Sequence[str], counter
         )
     if loop is not None:
         return None
+    if run.ended is None:
+        return "it was killed, or still runs, and its profile was not written; run it again"
     # Only virtual time counts accesses: zero means nothing in a real run.
     if run.virtual and counters and counters.accesses == 0:
         return "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc"

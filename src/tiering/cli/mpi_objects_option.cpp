@@ -47,7 +47,7 @@ std::vector<runtime::MpiObjectsSpec::Place> bindable_places(const machine::Machi
 void place_kind(const std::string& word, const machine::Machine& machine, runtime::MpiObjectsSpec& spec) {
   const auto equals = word.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == word.size())
-    refuse(word, "give KIND=PLACE, such as cells=hbm0");
+    refuse(word, "give KIND=PLACE, such as windows=" + (spec.places.empty() ? "hbm" : spec.places.front().name));
   const auto name = word.substr(0, equals);
   const auto kind = strategy::mpi_object_kind(name);
   if (!kind) refuse(word, fmt::format("MPI libraries have no '{}'; kinds are {}", name, join_kinds()));

@@ -125,8 +125,8 @@ def test_info_key_places_windows_and_memory_alone(job, place):
             "MPI libraries have no 'boxes'; kinds are eager, cells, copy_buffers, pools, fifos, windows",
         ),
         ("control=PLACE", "control blocks are small, and are never placed"),
-        ("cells=attic", "place 'attic' does not exist on"),
-        ("cells", "give KIND=PLACE, such as cells=hbm0"),
+        ("cells=attic", "has no memory 'attic'; give one of: "),
+        ("cells", "give KIND=PLACE, such as windows="),
         ("cells=PLACE,cells=PLACE", "cells has a place already; name each kind once"),
     ],
 )

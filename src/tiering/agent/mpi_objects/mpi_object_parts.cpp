@@ -41,8 +41,8 @@ void MpiObjectPlacer::place_part(const MpiObject& object, Part& part) {
   const auto& place = spec_.places[*part.place];
   const Bytes size{part.high - part.low};
   if (!ledger_.take(place.id, size)) {
-    tell_once("budget", "the budget of " + place.name + " has no space for " + object.name + " (" + format(size) +
-                            "): they stay where they are; raise --budget");
+    tell_once("budget", place.name + " has no budget left for " + object.name + " (" + format(size) +
+                            " more), which stay where the library put them; raise --fast or --budget");
     part.place = std::nullopt;
     return;
   }

@@ -317,8 +317,8 @@ void MpiObjectPlacer::begin_allocation(const MpiCall& call) {
     if (place)
       t_call.place = place;
     else
-      tell_once("place", "the info key " + std::string(k_info_key) + " names '" + *hint +
-                             "', which is no place with a NUMA node on this machine: it is ignored");
+      tell_once("place", "the info key " + std::string(k_info_key) + " '" + *hint +
+                             "' is ignored: no memory of this machine with a NUMA node has that name");
   }
   if (!is_window) return;
   if (const auto communicator = library_.communicator(call, k_window_comm)) {

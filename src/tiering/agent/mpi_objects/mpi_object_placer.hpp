@@ -47,7 +47,7 @@ class MpiObjectPlacer final : public SharedMappingListener {
   // Info key of MPI_Win_allocate, MPI_Win_allocate_shared and MPI_Alloc_mem. Its value is a place.
   static constexpr const char* k_info_key = "terrace_place";
 
-  // Borrows all of it. `directory`: of the session, which has a marker for each problem that was told.
+  // Borrows `spec` and `ledger`. `directory`: of the session, which has a marker for each problem that was told.
   MpiObjectPlacer(const runtime::MpiObjectsSpec& spec, memory::Ledger& ledger, std::string directory,
                   void (*print)(const char*));
 

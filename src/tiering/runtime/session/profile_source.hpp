@@ -28,7 +28,7 @@ enum class WatchPurpose : std::uint8_t {
   nothing        // a plan is followed that moves nothing in the loop
 };
 
-// Returns the purpose of the watched pages of the session's first configuration serve. Requires: they are the profile's source.
+// Returns why the session's first configuration watches pages. Requires: they are the profile's source.
 [[nodiscard]] WatchPurpose watch_purpose(const Session& session);
 
 // Returns the profile's source. `has_hooks`: some code of the program reports its accesses. Without hooks the

@@ -157,11 +157,15 @@ MpiObjectTable read_mpi_objects_file(const fs::path& path) {
 }
 
 std::vector<MpiObjectTable> shipped_mpi_objects() {
+  const char* const given = std::getenv("TERRACE_MPI_OBJECTS");
   for (const auto& folder : table_folders()) {
     std::vector<fs::path> files;
     std::error_code failed;
     for (const auto& entry : fs::directory_iterator(folder, failed))
       if (entry.path().extension() == ".toml") files.push_back(entry.path());
+    if (files.empty() && given && *given)
+      throw Error(Code::invalid,
+                  "TERRACE_MPI_OBJECTS=" + std::string(given) + ": the folder has no table (*.toml)");
     if (files.empty()) continue;
     std::ranges::sort(files);
     std::vector<MpiObjectTable> tables;

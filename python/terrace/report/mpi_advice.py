@@ -139,8 +139,8 @@ def print_advice(out: Console, found: MpiAdvice) -> None:
     out.print(f"\nMessages within the node, by mean size: {numbers or 'none'}.", markup=False)
     out.print(
         "Written: bytes of transfers through them. Saves: of all transfers together, at the bandwidths of "
-        f"{found.slow} and {found.fast}; caches may serve them, so that it is an upper limit. Published: Congiu and "
-        "Balaji, MPICH with ch3:nemesis, 32 pairs of ranks.",
+        f"{found.slow} and {found.fast}; caches may serve them, so that it is an upper limit. Published: Congiu "
+        "and Balaji, MPICH with ch3:nemesis, 32 pairs of ranks.",
         markup=False,
     )
     out.print(f"\nterrace run {found.options}" if found.options else "\nNothing to place.", markup=False)

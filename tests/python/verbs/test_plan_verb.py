@@ -12,10 +12,10 @@ import pytest
 from conftest import ROOT, run
 from terrace import _core, units
 from terrace.output import console
+from terrace.report.plan_sweep import parse_sweep
 from terrace.solve.model import Model
 from terrace.store.reader import Store
 from terrace.verbs.plan import print_moves
-from terrace.report.plan_sweep import parse_sweep
 
 MIB = 1 << 20
 PREFIX = Path(sys.executable).parent.parent

@@ -187,6 +187,8 @@ def test_detected_loop_with_less_is_none(terrace, store_path, tmp_path):
         (["DELETE FROM loop", "UPDATE counters SET accesses = 0"],
             "no access was seen: build it with terrace-cc, terrace-c++ or terrace-fc"),
         (["UPDATE run SET planner = 'slow-only'"], "the planner slow-only does not profile; terrace record does"),
+        (["DELETE FROM loop", "UPDATE run SET ended = NULL"],
+            "it was killed, or still runs, and its profile was not written; run it again"),
     ],
 )  # fmt: skip
 def test_all_subcommands_explain_a_missing_profile_alike(terrace, store_path, tmp_path, changes, why):

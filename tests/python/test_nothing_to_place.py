@@ -212,7 +212,11 @@ def test_full_log_does_not_end_the_program(tmp_path, options):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--plan", "here"), "here: is a folder, and no plan; `terrace plan` writes one"),
+        (
+            ("--plan", "here"),
+            "here: the folder has no plan of a rank (rank-0.toml, rank-1.toml, ...); `terrace plan JOB.terrace --all-ranks -o FOLDER` "
+            "writes them",
+        ),
         (("--plan", "empty"), "empty: is empty, and no plan; `terrace plan` writes one"),
         (("--hints", "here"), "here: is a folder, and no hints file; give --hints a TOML file"),
         (

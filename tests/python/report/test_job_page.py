@@ -92,7 +92,7 @@ def test_page_has_the_charts_and_names_the_killed_rank(page):
     times = {one["name"]: one["x"] for one in charts["rank-times"]["data"]}
     assert times["MPI_Waitall"] == [0.05]  # rank 1 left no statistics
     assert times["outside of MPI"] == [pytest.approx(0.11151558912 - 0.06)]
-    assert "without statistics of MPI: rank 1." in page
+    assert "so without MPI statistics: rank 1." in page
     assert "--rank" in page
 
 
@@ -101,11 +101,12 @@ def test_rank_selects_one_process(profile, terrace, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "timeline" in charts_of((tmp_path / "rank.html").read_text())
     plan = terrace("plan", profile, "--rank", "0")
-    assert "note: this is rank 0 of 2 alone" in plan.stdout
+    assert "note: this was made from rank 0 of 2 alone" in plan.stdout
     assert ", rank 0 of 2" in terrace("bounds", profile, "--rank", "0").stdout
     refused = terrace("bounds", "--rank", "0", "--", "true")
     assert refused.returncode == 2
     assert "--rank require a profile" in refused.stderr
+    assert "--rank does not apply" in terrace("bounds", profile, "--mpi-objects", "--rank", "0").stderr
 
 
 def test_one_rank_has_the_usual_page(profile, terrace, tmp_path):

@@ -213,7 +213,7 @@ def test_data_within_the_last_cache_gain_nothing(terrace, blind, tmp_path):
 def test_plan_that_places_nothing_names_no_command(terrace, store_path, blind, tmp_path):
     file = tmp_path / "plan.toml"
     said = terrace("plan", blind, "-o", file).stdout
-    assert f"written to {file}; this plan leaves every object in its default place" in said
+    assert f"written to {file}; this plan keeps every object in its default place" in said
     assert "--plan" not in said
     said = terrace("plan", store_path, "--fast", "24MiB", "--confidence", "0", "-o", file).stdout
     assert f"written to {file}; run with this plan:" in said

@@ -214,8 +214,8 @@ def test_full_log_does_not_end_the_program(tmp_path, options):
     [
         (
             ("--plan", "here"),
-            "here: the folder has no plan of a rank (rank-0.toml, rank-1.toml, ...); `terrace plan JOB.terrace --all-ranks -o FOLDER` "
-            "writes them",
+            "here: the folder has no plan of a rank (rank-0.toml, rank-1.toml, ...); `terrace plan JOB.terrace "
+            "--all-ranks -o FOLDER` writes them",
         ),
         (("--plan", "empty"), "empty: is empty, and no plan; `terrace plan` writes one"),
         (("--hints", "here"), "here: is a folder, and no hints file; give --hints a TOML file"),

@@ -353,7 +353,7 @@ TEST_F(MpiObjectPlacerTest, BudgetWithoutSpace_StaysAndIsTold) {
   init_with(file);
   EXPECT_EQ(bound_pages(file.low, 4), std::vector<bool>(4, false));
   ASSERT_EQ(g_said.size(), 1u);
-  EXPECT_NE(g_said[0].find("budget of fast"), std::string::npos);
+  EXPECT_NE(g_said[0].find("fast has no budget left for"), std::string::npos);
 }
 
 TEST_F(MpiObjectPlacerTest, NodeThatDoesNotExist_StaysAndIsToldOnce) {

@@ -160,7 +160,7 @@ TEST(LearningRanks, SlowestRank_GetsMostFastMemory) {
       rank.meet();
     }
     rank.content.shares[rank.rank] = learning.fast_chunks();
-    EXPECT_EQ(learning.requests.plans, 1);
+    EXPECT_GE(learning.requests.plans, 1);
     EXPECT_TRUE(learning.has_note("fast memory of this node is divided among 4 ranks"));
     rank.meet();
   });

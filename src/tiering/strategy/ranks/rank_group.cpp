@@ -123,6 +123,7 @@ void RankGroup::end_loop() {
   curves_.clear();
   shares_.clear();
   basis_.clear();
+  tried_.clear();
   known_.clear();
   peers_.clear();
   is_profile_requested_ = false;
@@ -213,13 +214,15 @@ Bytes RankGroup::movable(const Peer& peer, std::size_t number) const {
   return held - std::min(held, Bytes{peer.state.unmovable[number]});
 }
 
-// Computes the shares of this rank. All members do so in order of their slots, so that they get the same result.
+// Computes the shares of this rank, and notes in basis_ what they rest on: a record that another rank is writing is
+// read the next time. All members do so in order of their slots, so that they get the same result.
 RankGroup::Shares RankGroup::compute_shares() {
   struct Member {
     std::size_t slot;
     std::vector<GainCurve> curves;
   };
   std::vector<Member> members{{settings_.ledger->own_slot(), curves_}};
+  basis_ = {{settings_.ledger->own_slot(), state_.gains}};
   const auto& places = settings_.places;
   std::vector<Bytes> by_members(places.size());
   std::vector<std::byte> buffer(8 * memory::k_ledger_record_words[1]);
@@ -237,7 +240,9 @@ RankGroup::Shares RankGroup::compute_shares() {
     if (member.curves.size() != places.size()) continue;
     for (std::size_t p = 0; p < places.size(); ++p) by_members[p] += movable(peer, p);
     members.push_back(std::move(member));
+    basis_.emplace_back(peer.process.slot, peer.state.gains);
   }
+  std::ranges::sort(basis_);
   std::ranges::sort(members, {}, &Member::slot);
   const auto own = std::ranges::find(members, settings_.ledger->own_slot(), &Member::slot) - members.begin();
   num_divided_among_ = members.size();
@@ -266,7 +271,6 @@ void RankGroup::state_demands(const Shares& shares) {
 void RankGroup::divide() {
   refresh(true);
   shares_ = compute_shares();
-  basis_ = current_basis();
   state_demands(shares_);
 }
 
@@ -280,8 +284,11 @@ machine::Budget RankGroup::own_budget() const {
 bool RankGroup::detect_share_change() {
   if (shares_.empty() || curves_.empty()) return false;
   auto basis = current_basis();
-  if (basis == basis_) return false;
-  basis_ = std::move(basis);
+  const auto now = settings_.clock->now();
+  // A record that cannot be read is tried again, but not all the time.
+  if (basis == basis_ || (basis == tried_ && now - tried_at_ < 10 * refresh_interval())) return false;
+  tried_ = std::move(basis);
+  tried_at_ = now;
   const auto shares = compute_shares();
   for (std::size_t p = 0; p < shares.size(); ++p) {
     const auto larger = std::max(shares[p], shares_[p]).value;

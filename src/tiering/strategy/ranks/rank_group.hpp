@@ -153,9 +153,11 @@ class RankGroup {
   std::vector<memory::Ledger::Peer> dead_;  // ranks that a thorough search found dead
   std::optional<Seconds> read_at_;          // when the records were read
   Seconds loop_begun_;
-  Seconds deadline_;                   // for the curves of others
-  Shares shares_;                      // of the last division
-  Basis basis_;                        // of the last division, or of the last comparison with it
+  Seconds deadline_;  // for the curves of others
+  Shares shares_;     // of the last division
+  Basis basis_;       // of shares_, or of the last comparison with them
+  Basis tried_;       // that the last comparison was about
+  Seconds tried_at_;
   std::size_t num_divided_among_ = 0;  // ranks
 };
 

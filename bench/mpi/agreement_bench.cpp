@@ -1,6 +1,6 @@
-// Measures what the agreement of ranks (strategy/ranks/rank_group.hpp) costs a rank, for `make bench`: an iteration
-// without and with a reading of the other ranks' records, a search for dead ranks, and a division of fast memory.
-// The other ranks are processes that have published their records and sleep.
+// Measures what the agreement of ranks (strategy/ranks/rank_group.hpp) costs a rank, for `make bench`: an
+// iteration without and with a reading of the other ranks' records, a search for dead ranks, and a division of
+// fast memory. The other ranks are processes that have published their records and sleep.
 #include <benchmark/benchmark.h>
 #include <signal.h>
 #include <sys/mman.h>

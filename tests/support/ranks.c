@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-// Sends one message between each two ranks, always from the lower to the higher one. Open MPI 4.1.4 crashes in 3 of
-// 100 runs, also without Terrace, if two ranks open their TCP connection from both sides at the same time.
+// Sends one message between each two ranks, always from the lower to the higher one. Open MPI 4.1.4 crashes in 3
+// of 100 runs, also without Terrace, if two ranks open their TCP connection from both sides at the same time.
 static void connect_ranks(int rank, int ranks) {
   int token = 0;
   for (int other = 0; other < rank; ++other)

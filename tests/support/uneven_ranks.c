@@ -3,11 +3,11 @@
 //
 //   uneven_ranks MIB ITERATIONS [KILLED]
 //
-// MIB: of each array. KILLED: the rank that kills itself after half of the iterations; the others then go on without
-// communication, as a program does whose launcher permits that.
+// MIB: of each array. KILLED: the rank that kills itself after half of the iterations; the others then go on
+// without communication, as a program does whose launcher permits that.
 //
-// With $PAGE_NODES each rank writes to $PAGE_NODES.RANK, at the end of each sweep, on which node the kernel has the
-// pages of its arrays:
+// With $PAGE_NODES each rank writes to $PAGE_NODES.RANK, at the end of each sweep, on which node the kernel has
+// the pages of its arrays:
 //   clock NS REAL_NS            CLOCK_MONOTONIC and CLOCK_REALTIME at the beginning
 //   pages ADDRESS COUNT NODE    in hexadecimal: neighbours on one node; negative: an error of the page
 //   phase ITERATION SWEEP BEGIN END    of the lines of pages before it; CLOCK_MONOTONIC

@@ -48,8 +48,8 @@ class RegionSpace {
   void* allocate(std::size_t size, std::size_t alignment = 1) noexcept;
   // Frees the block that begins at `address` and returns its size; 0 if no block begins there.
   std::size_t release(void* address) noexcept;
-  // Frees the block that begins at `address` but keeps its pages, and releases those of the blocks retained longest
-  // beyond the limits. Larger blocks are released. Returns the size; 0 if no block begins there.
+  // Frees the block that begins at `address` but keeps its pages, and releases those of the blocks retained
+  // longest beyond the limits. Larger blocks are released. Returns the size; 0 if no block begins there.
   std::size_t retain(void* address) noexcept;
   // Returns the block of that size in granules that was retained last; it has old contents and pages. Returns
   // nullptr if there is no such block with that alignment.

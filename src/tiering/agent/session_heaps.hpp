@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creates the heaps that the session (the launcher's file of options) requests: for allocation by intent
-// (--intent), which fills the machine's memories in an order, or for spilled memory (--memory: data in RAM and in a
-// backing file). The agent's start-up (start.cpp) calls it.
+// (--intent), which fills the machine's memories in an order, or for spilled memory (--memory: data in RAM and in
+// a backing file). The agent's start-up (start.cpp) calls it.
 #pragma once
 
 #include <string_view>

@@ -29,7 +29,7 @@ struct JobSummary {
   double worst = 0;  // smallest gain of the proven processes
   std::string worst_program;
   std::int64_t worst_process = 0;
-  std::int64_t worst_rank = -1;  // -1: none
+  std::int64_t worst_rank = -1;       // -1: none
   std::int64_t moves = 0, moved = 0;  // moved: bytes
 };
 

@@ -100,8 +100,8 @@ fs::path make_folder() {
   return name;
 }
 
-// Prints that a signal ended this launcher's rank. MPI launchers then kill the other ranks' launchers, so that none
-// may be left to print the closing line of the job.
+// Prints that a signal ended this launcher's rank. MPI launchers then kill the other ranks' launchers, so that
+// none may be left to print the closing line of the job.
 void print_lost_rank(const MpiRank& mpi, const SummaryContext::Program& program, const std::string& profile) {
   fmt::print(stderr, "terrace: rank {} of {} ({}, {}) was ended by {}; the profile goes up to there: {}\n",
              mpi.rank, mpi.size, program.name, program.process, program.signal, profile);

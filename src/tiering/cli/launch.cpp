@@ -55,8 +55,8 @@ bool is_made_for_terrace(const runtime::Session& session) {
 }
 
 // Returns whether processes need the library with hooks and scheduling from the start. Plain MPI programs do not:
-// each interposed function costs its callers an indirection, those of libm a few nanoseconds a call. Interpreters may
-// load instrumented modules later.
+// each interposed function costs its callers an indirection, those of libm a few nanoseconds a call. Interpreters
+// may load instrumented modules later.
 bool needs_hooks(const LaunchOptions& options, const runtime::Session& session) {
   const auto is_interpreter = [](const std::string& word) {
     return fs::path(word).filename().string().starts_with("python");

@@ -167,10 +167,10 @@ void Configuration::on_phase_end(bool is_late) {
   const auto at = now();
   const auto worked = parts_.clock->worked();
   phase_ended_.emplace(at, worked);
-  strategy_->on_event(strategy::PhaseEnded{tracker_.index(), tracker_.phase(), tracker_.iteration(), progress_,
-                                           at - phase_begun_, worked - phase_work_begun_, is_late,
-                                           observe::g_time_in_mpi - phase_in_mpi_begun_},
-                      migrations_);
+  strategy_->on_event(
+      strategy::PhaseEnded{tracker_.index(), tracker_.phase(), tracker_.iteration(), progress_, at - phase_begun_,
+                           worked - phase_work_begun_, is_late, observe::g_time_in_mpi - phase_in_mpi_begun_},
+      migrations_);
   profiling_.end_phase(tracker_, at);
   journal_.write(profile::PhaseRecord{tracker_.iteration(), tracker_.index(), tracker_.phase(), phase_begun_, at,
                                       migrations_.take_waited(), observed});

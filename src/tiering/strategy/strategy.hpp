@@ -58,8 +58,8 @@ struct Context {
 
   [[nodiscard]] const std::vector<PlaceId>& places() const { return machine->fastest_first(domain); }
   [[nodiscard]] PlaceId home() const { return machine->home(domain); }
-  // Returns this rank's shares of the fast places if the ranks of an MPI job have divided them, else the budget less
-  // what other processes of the job occupy there. The home place is not reduced: it takes what does not fit
+  // Returns this rank's shares of the fast places if the ranks of an MPI job have divided them, else the budget
+  // less what other processes of the job occupy there. The home place is not reduced: it takes what does not fit
   // elsewhere.
   [[nodiscard]] machine::Budget own_budget() const;
 };

@@ -295,7 +295,8 @@ TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
   }
 }
 
-// Events in any order, as of a program that leaves functions by longjmp(3): loops begin and end as often as each other.
+// Events in any order, as of a program that leaves functions by longjmp(3): loops begin and end as often as each
+// other.
 TEST(MpiLoopFinder, RandomEvents_LoopsBeginAndEndInPairs) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     std::mt19937 random(seed);
@@ -311,7 +312,8 @@ TEST(MpiLoopFinder, RandomEvents_LoopsBeginAndEndInPairs) {
           ASSERT_LE(open, 1);
         });
     double now = 0;
-    // Some seeds have few heads and rare changes, so that main loops are found; and more events than are remembered.
+    // Some seeds have few heads and rare changes, so that main loops are found; and more events than are
+    // remembered.
     const unsigned rarely = seed % 2 == 0 ? 1000 : 10;
     for (unsigned i = 0; i < 2 * MpiLoopFinder::k_max_events / (seed == 0 ? 1 : 40); ++i) {
       now += draw(100) * 1e-5;

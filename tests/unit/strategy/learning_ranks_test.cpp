@@ -1,5 +1,5 @@
-// Tests that ranks of an MPI job plan within their shares of a node's fast memory. Each rank is a process that learns
-// and follows plans of its own; they begin each iteration at a barrier.
+// Tests that ranks of an MPI job plan within their shares of a node's fast memory. Each rank is a process that
+// learns and follows plans of its own; they begin each iteration at a barrier.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -84,7 +84,8 @@ struct RankProcess {
   std::uint32_t rank;
 };
 
-// Runs the body in a process for each rank. Expects that all end normally and without a failed check, except `killed`.
+// Runs the body in a process for each rank. Expects that all end normally and without a failed check, except
+// `killed`.
 inline void run_ranks(SharedByRanks& shared, const std::function<void(RankProcess&)>& body, int killed = -1) {
   std::vector<pid_t> processes(shared.num_ranks);
   for (std::uint32_t number = 0; number < shared.num_ranks; ++number) {

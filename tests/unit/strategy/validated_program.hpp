@@ -1,5 +1,5 @@
-// Test fixture: a program of one chunk whose iteration time depends on the chunk's place, under a validated strategy
-// that moves the chunk.
+// Test fixture: a program of one chunk whose iteration time depends on the chunk's place, under a validated
+// strategy that moves the chunk.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int k_iterations = 24;
 
-// Runs two ranks; `takes` returns the time of a rank's iteration. Returns by rank whether its data is in fast memory
-// at the end.
+// Runs two ranks; `takes` returns the time of a rank's iteration. Returns by rank whether its data is in fast
+// memory at the end.
 std::vector<bool> run(const std::function<double(std::uint32_t rank, int iteration, PlaceId)>& takes) {
   SharedByRanks shared(2);
   run_ranks(shared, [&](RankProcess& rank) {
@@ -53,8 +53,8 @@ TEST(ValidatedRanks, LeaderUndoes_AllRanksUndo) {
   EXPECT_EQ(run(takes), (std::vector<bool>{false, false}));
 }
 
-// The leader suspends its plan, finds that its iterations take as long without it, and reinstates it. Rank 1 alone would
-// undo its plan for good.
+// The leader suspends its plan, finds that its iterations take as long without it, and reinstates it. Rank 1 alone
+// would undo its plan for good.
 TEST(ValidatedRanks, LeaderReinstates_AllRanksDo) {
   SharedByRanks shared(2);
   run_ranks(shared, [&](RankProcess& rank) {

@@ -46,8 +46,8 @@ class MpiLibrary {
   [[nodiscard]] std::string kinds() const;
   // Returns whether some row has the kind and may be bound.
   [[nodiscard]] bool has_kind(strategy::MpiObjectKind kind) const;
-  // Returns whether messages pass through the kind: as has_kind(), but rows of UCX count only if the table of the MPI
-  // library has neither eager boxes nor cells.
+  // Returns whether messages pass through the kind: as has_kind(), but rows of UCX count only if the table of the
+  // MPI library has neither eager boxes nor cells.
   [[nodiscard]] bool uses_kind(strategy::MpiObjectKind kind) const;
 
   struct Communicator {

@@ -21,7 +21,8 @@ Plan parse_plan(std::string_view text, const std::string& file_name);
 Plan read_plan_file(const std::filesystem::path& path);
 
 // Returns the plans of an MPI job by rank: those of the files rank-0.toml, rank-1.toml, ... in the folder, which
-// `terrace plan --all-ranks` writes. Throws Error{invalid} if the folder has no such file, and as read_plan_file().
+// `terrace plan --all-ranks` writes. Throws Error{invalid} if the folder has no such file, and as
+// read_plan_file().
 std::map<std::uint32_t, Plan> read_rank_plans(const std::filesystem::path& folder);
 
 // Checks that every place that the plan names is a kind or a place of the machine, of any domain. Throws

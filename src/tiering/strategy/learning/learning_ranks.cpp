@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans within a rank's share of its node's fast memory, and plans again when the ranks divide it anew: the part of
-// LearningStrategy for MPI jobs. See learning_strategy.hpp and ranks/rank_group.hpp.
+// Plans within a rank's share of its node's fast memory, and plans again when the ranks divide it anew: the part
+// of LearningStrategy for MPI jobs. See learning_strategy.hpp and ranks/rank_group.hpp.
 #include <algorithm>
 #include <exception>
 #include <utility>
@@ -18,8 +18,8 @@ constexpr std::uint32_t k_max_request_interval = 64;  // iterations
 
 }  // namespace
 
-// Publishes what this rank gains from fast memory. The program runs on, and the plan is made once all ranks of the loop
-// have published, or after max(RankGroup::k_min_gain_timeout, profiling time).
+// Publishes what this rank gains from fast memory. The program runs on, and the plan is made once all ranks of the
+// loop have published, or after max(RankGroup::k_min_gain_timeout, profiling time).
 void LearningStrategy::publish_gains(model::Problem problem) {
   std::vector<Seconds> in_mpi;
   for (const auto& phase : profiled_times_)
@@ -76,8 +76,8 @@ void LearningStrategy::add_phase_time(const PhaseEnded& event) {
   times_now_[event.phase] = {event.time, event.in_mpi};
 }
 
-// Keeps the iteration's times. Those of profiled iterations are summed: profiling slows the program down, so that their
-// waits are compared with their own phases. Where the phases are others, the sums begin anew.
+// Keeps the iteration's times. Those of profiled iterations are summed: profiling slows the program down, so that
+// their waits are compared with their own phases. Where the phases are others, the sums begin anew.
 void LearningStrategy::end_iteration_times(bool was_profiled) {
   times_ = std::exchange(times_now_, {});
   if (!was_profiled) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes gain curves by filling a place with items in order of their gain per byte. RankGroup publishes them. See
-// gain_curve.hpp.
+// Computes gain curves by filling a place with items in order of their gain per byte. RankGroup publishes them.
+// See gain_curve.hpp.
 #include "strategy/ranks/gain_curve.hpp"
 
 #include <algorithm>

@@ -16,8 +16,8 @@
 namespace terrace::strategy {
 
 // The time that a rank computes in each phase, without the time inside of MPI calls, if its best data resides in
-// the place: none of it at step 0, all items that become faster at the last step. All other data is in the home place. Trivially
-// copyable: curves are published to other processes.
+// the place: none of it at step 0, all items that become faster at the last step. All other data is in the home
+// place. Trivially copyable: curves are published to other processes.
 struct GainCurve {
   static constexpr std::size_t k_max_steps = 16;
   static constexpr std::size_t k_max_phases = 60;  // more phases count as one

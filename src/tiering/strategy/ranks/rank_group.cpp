@@ -214,8 +214,8 @@ Bytes RankGroup::movable(const Peer& peer, std::size_t number) const {
   return held - std::min(held, Bytes{peer.state.unmovable[number]});
 }
 
-// Computes the shares of this rank, and notes in basis_ what they rest on: a record that another rank is writing is
-// read the next time. All members do so in order of their slots, so that they get the same result.
+// Computes the shares of this rank, and notes in basis_ what they rest on: a record that another rank is writing
+// is read the next time. All members do so in order of their slots, so that they get the same result.
 RankGroup::Shares RankGroup::compute_shares() {
   struct Member {
     std::size_t slot;

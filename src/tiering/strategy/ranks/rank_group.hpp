@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets the ranks of an MPI job on one node agree: on the division of the node's fast memory, on profiling again, and
-// on undoing plans. LearningStrategy and ValidatedStrategy of each rank use one; without MPI they have none.
+// Lets the ranks of an MPI job on one node agree: on the division of the node's fast memory, on profiling again,
+// and on undoing plans. LearningStrategy and ValidatedStrategy of each rank use one; without MPI they have none.
 //
-// Ranks exchange records through the job's ledger (memory/ledger.hpp) and never wait for each other: a rank that has
-// died, was stopped, or never calls MPI delays no other. No MPI function is called. Ranks on other nodes are not
-// members: their fast memory is another one.
+// Ranks exchange records through the job's ledger (memory/ledger.hpp) and never wait for each other: a rank that
+// has died, was stopped, or never calls MPI delays no other. No MPI function is called. Ranks on other nodes are
+// not members: their fast memory is another one.
 //
 //   members        The ranks on this node that execute a loop of the same name.
-//   division       Each member publishes how its time depends on its bytes of each fast place (gain_curve.hpp). All
-//                  compute the same division (memory_division.hpp) and state it to the ledger as their demand. What
+//   division       Each member publishes how its time depends on its bytes of each fast place (gain_curve.hpp).
+// All
+//                  compute the same division (memory_division.hpp) and state it to the ledger as their demand.
+// What
 //                  other processes hold is not divided. The division changes with the members and their curves.
 //   profiling      If one member wants to profile again, all do: their phases wait for each other.
-//   undoing        The member of the lowest rank with a plan, the leader, compares iterations; the others follow it,
-//                  if they iterate in step with it. The iterations of a program whose ranks wait for each other take
+//   undoing        The member of the lowest rank with a plan, the leader, compares iterations; the others follow
+// it,
+//                  if they iterate in step with it. The iterations of a program whose ranks wait for each other
+// take
 //                  equally long on all of them, and each rank on its own would blame its own plan for the others'.
 //
 // Not thread-safe.

@@ -185,7 +185,15 @@ TEST(LearningRanks, FastMemoryIsOccupied_RefusedMovesAreRequestedAgain) {
     rank.content.shares[rank.rank] = learning.fast_chunks();
     rank.meet();
   });
-  for (const auto chunks : shared.content->shares) EXPECT_EQ(chunks, 4U);
+  std::uint64_t sum = 0;
+  for (const auto chunks : shared.content->shares) {
+    // The last moves may wait for the next request of moves that were refused.
+    EXPECT_GE(chunks, 3U);
+    EXPECT_LE(chunks, 5U);
+    sum += chunks;
+  }
+  EXPECT_GE(sum, 15U);
+  EXPECT_LE(sum, 16U);
 }
 
 TEST(LearningRanks, OneRankProfilesAgain_AllDo) {

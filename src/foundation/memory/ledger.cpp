@@ -193,8 +193,7 @@ Bytes Ledger::share(PlaceId place) const {
 
 Bytes Ledger::held(PlaceId place) const {
   const auto others = sum_of_others(place, LivenessCheck::skip_dead);
-  const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).held;
-  const auto known = sum_of(others.amount.held, mine);
+  const auto known = sum_of(others.amount.held, held_by_self(place).value);
   return {others.unknown ? std::max(known, budget_.at(place).value) : known};
 }
 
@@ -202,6 +201,8 @@ Bytes Ledger::held_by_others(PlaceId place) const {
   const auto others = sum_of_others(place, LivenessCheck::skip_dead);
   return {others.unknown ? std::max(others.amount.held, budget_.at(place).value) : others.amount.held};
 }
+
+Bytes Ledger::held_by_self(PlaceId place) const { return {slot_.is_inherited() ? 0 : slot_.amount(place).held}; }
 
 Bytes Ledger::outstanding(PlaceId place) const {
   const auto mine = slot_.is_inherited() ? 0 : slot_.amount(place).outstanding;

@@ -70,7 +70,8 @@ class Ledger {
 
   [[nodiscard]] Bytes held(PlaceId place) const;  // by all processes of the job
   [[nodiscard]] Bytes held_by_others(PlaceId place) const;
-  [[nodiscard]] Bytes outstanding(PlaceId place) const;  // by all: reserved, not yet populated
+  [[nodiscard]] Bytes held_by_self(PlaceId place) const;  // by this process
+  [[nodiscard]] Bytes outstanding(PlaceId place) const;   // by all: reserved, not yet populated
   [[nodiscard]] Bytes budget(PlaceId place) const { return budget_.at(place); }
   [[nodiscard]] Bytes available(PlaceId place) const;  // to this process
 

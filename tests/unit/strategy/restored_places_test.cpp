@@ -11,29 +11,14 @@ namespace terrace::strategy {
 namespace {
 
 // Has given pending moves, and records the requested ones.
-class RecordingRequests final : public Requests {
+class RecordingRequests final : public IdleRequests {
  public:
-  using Requests::request_moves;
-  void request_moves(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override {
-    FAIL();
-  }
+  using IdleRequests::request_moves;
   void request_moves(std::span<const transfer::TransferRequest> asked, PhaseIndex, std::uint32_t) override {
     moves.assign(asked.begin(), asked.end());
   }
   bool is_idle() override { return on_their_way.empty(); }
   std::vector<std::pair<ChunkId, PlaceId>> pending_moves() override { return on_their_way; }
-  transfer::Ticket last_ticket() const override { return 0; }
-  bool is_done(transfer::Ticket) override { return true; }
-  void wait_for(PhaseIndex) override {}
-  void stop_waiting_for(PhaseIndex) override {}
-  bool is_late() override { return false; }
-  void clear_needs() override {}
-  void wait_for_all() override {}
-  void expedite_pending() override {}
-  void limit_rate(double) override {}
-  void note(std::string_view, std::string_view) override {}
-  void on_plan_adopted(const Plan&, std::string_view) override {}
-  void on_gain_measured(const MeasuredGain&) override {}
 
   std::vector<std::pair<ChunkId, PlaceId>> on_their_way;
   std::vector<transfer::TransferRequest> moves;

@@ -12,36 +12,23 @@
 #include <vector>
 
 #include "core/plan.hpp"
+#include "idle_requests.hpp"
 #include "strategy/proof/validated_strategy.hpp"
 #include "two_places.hpp"
 
 namespace terrace::strategy {
 
 // Performs moves at once.
-class Doing final : public Requests {
+class Doing final : public IdleRequests {
  public:
   explicit Doing(memory::ChunkTable& chunks) : chunks_(chunks) {}
-  using Requests::request_moves;
-  void request_moves(std::span<ActiveMove* const>, std::uint32_t, const transfer::TransferStart&) override {
-    FAIL();
-  }
+  using IdleRequests::request_moves;
   void request_moves(std::span<const transfer::TransferRequest> moves, PhaseIndex, std::uint32_t) override {
     for (const auto& move : moves) {
       chunks_.put(chunks_[move.chunk], move.to);
       ++moves_;
     }
   }
-  bool is_idle() override { return true; }
-  std::vector<std::pair<ChunkId, PlaceId>> pending_moves() override { return {}; }
-  transfer::Ticket last_ticket() const override { return 0; }
-  bool is_done(transfer::Ticket) override { return true; }
-  void wait_for(PhaseIndex) override {}
-  void stop_waiting_for(PhaseIndex) override {}
-  bool is_late() override { return false; }
-  void clear_needs() override {}
-  void wait_for_all() override {}
-  void expedite_pending() override {}
-  void limit_rate(double) override {}
   void note(std::string_view severity, std::string_view text) override {
     notes.push_back(std::string(severity) + ": " + std::string(text));
   }

@@ -94,7 +94,7 @@ void LearningStrategy::end_iteration_times(bool was_profiled) {
 std::vector<Bytes> LearningStrategy::unmovable_bytes() const {
   std::vector<Bytes> bytes;
   for (const auto place : context_.ranks->divided_places()) {
-    const auto held = context_.ledger->held(place) - context_.ledger->held_by_others(place);
+    const auto held = context_.ledger->held_by_self(place);
     Bytes in_chunks;
     for (const auto& chunk : *context_.chunks)
       if (chunk.live && chunk.place.load(std::memory_order_relaxed) == place) in_chunks += Bytes{chunk.size};

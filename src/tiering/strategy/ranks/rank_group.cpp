@@ -151,7 +151,8 @@ void RankGroup::refresh(bool at_once) {
   const auto now = settings_.clock->now();
   if (!at_once && read_at_ && now - *read_at_ < refresh_interval()) return;
   read_at_ = now;
-  peers_.clear();
+  const auto before = std::exchange(peers_, {});
+  others_.clear();
   has_joining_ranks_ = false;
   const auto processes = settings_.ledger->peers(false);
   if (!searched_at_ || now - *searched_at_ >= k_dead_rank_scan_interval) {
@@ -165,11 +166,18 @@ void RankGroup::refresh(bool at_once) {
   for (const auto& process : processes) {
     if (std::ranges::any_of(dead_, [&](const auto& one) { return one.process == process.process; })) continue;
     std::array<std::byte, sizeof(State)> bytes;
-    if (settings_.ledger->read_record(process, memory::LedgerRecordKind::small, bytes) != sizeof(State)) continue;
     Peer peer{process, {}};
-    std::memcpy(&peer.state, bytes.data(), sizeof(State));
-    has_joining_ranks_ = has_joining_ranks_ || peer.state.loop == 0;
-    if (peer.state.loop != state_.loop) continue;
+    if (settings_.ledger->read_record(process, memory::LedgerRecordKind::small, bytes) == sizeof(State)) {
+      std::memcpy(&peer.state, bytes.data(), sizeof(State));
+      has_joining_ranks_ = has_joining_ranks_ || peer.state.loop == 0;
+    } else {  // the rank is writing it: what it wrote before holds
+      const auto is_it = [&](const Peer& one) { return one.process.process == process.process; };
+      if (const auto last = std::ranges::find_if(before, is_it); last != before.end()) peer = *last;
+    }
+    if (peer.state.loop != state_.loop) {
+      others_.push_back(process);
+      continue;
+    }
     auto& known = known_[process.slot];
     const auto lag = std::int64_t{peer.state.iteration} - std::int64_t{state_.iteration};
     if (known.process != process.process || known.loop != state_.loop)
@@ -208,12 +216,6 @@ RankGroup::Basis RankGroup::current_basis() const {
   return basis;
 }
 
-// Returns the bytes that a rank holds in a divided place and can move.
-Bytes RankGroup::movable(const Peer& peer, std::size_t number) const {
-  const auto held = settings_.ledger->held_by(peer.process, settings_.places[number]);
-  return held - std::min(held, Bytes{peer.state.unmovable[number]});
-}
-
 // Computes the shares of this rank, and notes in basis_ what they rest on: a record that another rank is writing
 // is read the next time. All members do so in order of their slots, so that they get the same result.
 RankGroup::Shares RankGroup::compute_shares() {
@@ -224,21 +226,30 @@ RankGroup::Shares RankGroup::compute_shares() {
   std::vector<Member> members{{settings_.ledger->own_slot(), curves_}};
   basis_ = {{settings_.ledger->own_slot(), state_.gains}};
   const auto& places = settings_.places;
-  std::vector<Bytes> by_members(places.size());
+  // Bytes that are not divided, each read once: a difference of sums would change while ranks move data.
+  std::vector<Bytes> fixed;
+  for (std::size_t p = 0; p < places.size(); ++p) fixed.push_back(Bytes{state_.unmovable[p]});
+  const auto add_all = [&](const memory::Ledger::Peer& process) {
+    for (std::size_t p = 0; p < places.size(); ++p) fixed[p] += settings_.ledger->held_by(process, places[p]);
+  };
+  for (const auto& process : others_) add_all(process);
   std::vector<std::byte> buffer(8 * memory::k_ledger_record_words[1]);
   for (const auto& peer : peers_) {
-    if (peer.state.gains == 0) continue;
-    const auto size = settings_.ledger->read_record(peer.process, memory::LedgerRecordKind::large, buffer);
-    if (!size) continue;
-    CurveReader reader{std::span(buffer).first(*size)};
+    const auto size = peer.state.gains == 0
+                          ? std::nullopt
+                          : settings_.ledger->read_record(peer.process, memory::LedgerRecordKind::large, buffer);
+    CurveReader reader{std::span(buffer).first(size.value_or(0))};
     Member member{peer.process.slot, {}};
     while (member.curves.size() < places.size()) {
       auto curve = reader.next();
       if (!curve) break;
       member.curves.push_back(*curve);
     }
-    if (member.curves.size() != places.size()) continue;
-    for (std::size_t p = 0; p < places.size(); ++p) by_members[p] += movable(peer, p);
+    if (member.curves.size() != places.size()) {
+      add_all(peer.process);
+      continue;
+    }
+    for (std::size_t p = 0; p < places.size(); ++p) fixed[p] += Bytes{peer.state.unmovable[p]};
     members.push_back(std::move(member));
     basis_.emplace_back(peer.process.slot, peer.state.gains);
   }
@@ -249,14 +260,9 @@ RankGroup::Shares RankGroup::compute_shares() {
   Shares shares;
   std::vector<GainCurve> curves(members.size());
   for (std::size_t p = 0; p < places.size(); ++p) {
-    // The ledger frees the slots of dead processes when memory is short.
-    auto not_divided = settings_.ledger->held_by_others(places[p]);
-    for (const auto& process : dead_) by_members[p] += settings_.ledger->held_by(process, places[p]);
-    not_divided -= std::min(not_divided, by_members[p]);
-    not_divided += Bytes{state_.unmovable[p]};
     const auto budget = settings_.budget[places[p]];
     for (std::size_t i = 0; i < members.size(); ++i) curves[i] = members[i].curves[p];
-    const auto divided = divide_memory((budget - std::min(budget, not_divided)).value, curves);
+    const auto divided = divide_memory((budget - std::min(budget, fixed[p])).value, curves);
     shares.push_back(Bytes{divided[static_cast<std::size_t>(own)]});
   }
   return shares;

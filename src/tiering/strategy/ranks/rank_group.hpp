@@ -6,18 +6,14 @@
 // has died, was stopped, or never calls MPI delays no other. No MPI function is called. Ranks on other nodes are
 // not members: their fast memory is another one.
 //
-//   members        The ranks on this node that execute a loop of the same name.
-//   division       Each member publishes how its time depends on its bytes of each fast place (gain_curve.hpp).
-// All
-//                  compute the same division (memory_division.hpp) and state it to the ledger as their demand.
-// What
-//                  other processes hold is not divided. The division changes with the members and their curves.
-//   profiling      If one member wants to profile again, all do: their phases wait for each other.
-//   undoing        The member of the lowest rank with a plan, the leader, compares iterations; the others follow
-// it,
-//                  if they iterate in step with it. The iterations of a program whose ranks wait for each other
-// take
-//                  equally long on all of them, and each rank on its own would blame its own plan for the others'.
+//   members     The ranks on this node that execute a loop of the same name.
+//   division    Each member publishes how its time depends on its bytes of each fast place (gain_curve.hpp). All
+//               compute the same division (memory_division.hpp) and state it to the ledger as their demand. Memory
+//               of other processes is not divided. The division changes with the members and their curves.
+//   profiling   If one member profiles again, all do: their phases wait for each other.
+//   undoing     The member of the lowest rank with a plan, the leader, compares iterations. The others follow it if
+//               they iterate in step with it: iterations of ranks that wait for each other take equally long, and
+//               each rank on its own would blame its own plan for the others'.
 //
 // Not thread-safe.
 #pragma once
@@ -139,7 +135,6 @@ class RankGroup {
   [[nodiscard]] Seconds refresh_interval() const;
   [[nodiscard]] Basis current_basis() const;
   [[nodiscard]] Shares compute_shares();
-  [[nodiscard]] Bytes movable(const Peer& peer, std::size_t number) const;
   void state_demands(const Shares& shares);
   void note_profiling();
 
@@ -148,8 +143,9 @@ class RankGroup {
   std::uint32_t last_gains_ = 0;   // version of the last published curves
   std::vector<GainCurve> curves_;  // by divided place
   std::vector<Peer> peers_;
-  bool has_joining_ranks_ = false;      // ranks on this node are in no loop yet
-  std::map<std::size_t, Known> known_;  // by slot
+  std::vector<memory::Ledger::Peer> others_;  // living processes of the job that are no members
+  bool has_joining_ranks_ = false;            // ranks on this node are in no loop yet
+  std::map<std::size_t, Known> known_;        // by slot
   bool is_profile_requested_ = false;
   std::optional<Seconds> profiled_at_;      // when profiling again was last requested or begun
   std::uint32_t profiled_in_ = 0;           // the iteration of that

@@ -154,24 +154,30 @@ void* RegionSpace::allocate(std::size_t size, std::size_t alignment) noexcept {
   }
 }
 
+// Removes the block that begins at the address from those in use. Its pages stay. Address: the offset.
+std::optional<RegionSpace::Block> RegionSpace::remove_block(void* address) noexcept {
+  const auto found = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
+  if (found == blocks_.end()) return std::nullopt;
+  const Block block{found->first, found->second};
+  blocks_.erase(found);
+  in_use_ -= block.size;
+  return block;
+}
+
 std::size_t RegionSpace::release(void* address) noexcept {
   const std::lock_guard guard(mutex_);
-  const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
-  if (block == blocks_.end()) return 0;
+  const auto block = remove_block(address);
+  if (!block) return 0;
   const auto [start, length] = *block;
-  blocks_.erase(block);
-  in_use_ -= length;
   release_block(start, length);
   return length;
 }
 
 std::size_t RegionSpace::retain(void* address) noexcept {
   const std::lock_guard guard(mutex_);
-  const auto block = blocks_.find(reinterpret_cast<std::uint64_t>(address) - base_);
-  if (block == blocks_.end()) return 0;
+  const auto block = remove_block(address);
+  if (!block) return 0;
   const auto [start, length] = *block;
-  blocks_.erase(block);
-  in_use_ -= length;
   if (is_retired_ || length > k_max_retained_block) {
     release_block(start, length);
     return length;

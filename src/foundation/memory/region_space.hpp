@@ -87,6 +87,7 @@ class RegionSpace {
   void drop_pages(std::uint64_t offset, std::uint64_t size);
   void drop_shared_huge_pages(std::uint64_t offset, std::uint64_t size);
   void release_pages(std::uint64_t offset, std::uint64_t size);
+  std::optional<Block> remove_block(void* address) noexcept;
   void release_block(std::uint64_t offset, std::uint64_t size);
   void release_retained(std::uint64_t max_bytes, std::size_t max_blocks);
   [[nodiscard]] std::optional<std::uint64_t> find_space(std::uint64_t length, std::uint64_t boundary);

@@ -27,6 +27,14 @@ GainCurve curve_of(double time, double slope, std::uint32_t steps = 16) {
   return curve;
 }
 
+// Begins the loop and its first iteration together with the other ranks.
+void begin(RankProcess& rank) {
+  rank.group.begin_loop("main");
+  rank.meet();
+  rank.iterate(0);
+  rank.meet();
+}
+
 // Publishes and divides, as all ranks do at the same time.
 void divide(RankProcess& rank, const GainCurve& curve) {
   rank.group.begin_loop("main");
@@ -239,10 +247,7 @@ TEST(RankGroup, OtherLoop_IsNotMember) {
 TEST(RankGroup, ProfileRequest_ReachesEachOtherRankOnce) {
   SharedByRanks shared(k_ranks);
   run_ranks(shared, [&](RankProcess& rank) {
-    rank.group.begin_loop("main");
-    rank.meet();
-    rank.iterate(0);
-    rank.meet();
+    begin(rank);
     if (rank.rank == 2) rank.group.request_profile();
     rank.meet();
     auto& answer = rank.content.answers[rank.rank];
@@ -258,10 +263,7 @@ TEST(RankGroup, ProfileRequest_ReachesEachOtherRankOnce) {
 TEST(RankGroup, RequestsOfTheSameChange_AreOne) {
   SharedByRanks shared(k_ranks);
   run_ranks(shared, [&](RankProcess& rank) {
-    rank.group.begin_loop("main");
-    rank.meet();
-    rank.iterate(0);
-    rank.meet();
+    begin(rank);
     rank.group.request_profile();
     rank.meet();
     for (std::uint32_t iteration = 1; iteration < 5; ++iteration) {

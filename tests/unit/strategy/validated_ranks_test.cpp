@@ -12,18 +12,24 @@ namespace {
 
 constexpr int k_iterations = 24;
 
+// Runs the program of a rank, which begins each iteration together with the other one. Returns the place of its data
+// in each iteration.
+std::vector<PlaceId> run_rank(RankProcess& rank, const std::function<double(int iteration, PlaceId)>& takes) {
+  Program program(k_slow, k_fast, false, 0, &rank.group);
+  rank.group.begin_loop("loop");
+  return program.run(k_iterations, [&](int i, PlaceId place) {
+    rank.iterate(static_cast<std::uint32_t>(i));
+    rank.meet();
+    return takes(i, place);
+  });
+}
+
 // Runs two ranks; `takes` returns the time of a rank's iteration. Returns by rank whether its data is in fast
 // memory at the end.
 std::vector<bool> run(const std::function<double(std::uint32_t rank, int iteration, PlaceId)>& takes) {
   SharedByRanks shared(2);
   run_ranks(shared, [&](RankProcess& rank) {
-    Program program(k_slow, k_fast, false, 0, &rank.group);
-    rank.group.begin_loop("loop");
-    const auto places = program.run(k_iterations, [&](int i, PlaceId place) {
-      rank.iterate(static_cast<std::uint32_t>(i));
-      rank.meet();
-      return takes(rank.rank, i, place);
-    });
+    const auto places = run_rank(rank, [&](int i, PlaceId place) { return takes(rank.rank, i, place); });
     rank.content.answers[rank.rank] = places.back() == k_fast;
     rank.meet();
   });
@@ -58,11 +64,7 @@ TEST(ValidatedRanks, LeaderUndoes_AllRanksUndo) {
 TEST(ValidatedRanks, LeaderReinstates_AllRanksDo) {
   SharedByRanks shared(2);
   run_ranks(shared, [&](RankProcess& rank) {
-    Program program(k_slow, k_fast, false, 0, &rank.group);
-    rank.group.begin_loop("loop");
-    const auto places = program.run(k_iterations, [&](int i, PlaceId place) {
-      rank.iterate(static_cast<std::uint32_t>(i));
-      rank.meet();
+    const auto places = run_rank(rank, [&](int i, PlaceId place) {
       if (rank.rank == 0) return i < 2 ? 1.0 : 1.5;
       return place == k_fast ? 2.0 : 1.0;
     });

@@ -40,7 +40,7 @@ class MpiLibrary {
   // (`mapping.request.ranks` is 0): it is the one at which a formula gives the size.
   [[nodiscard]] Classified classify(const strategy::MpiMapping& mapping) const;
   // Returns the first row that may be bound, and that the function makes: of private memory, or of shared memory.
-  // Null if there is none.
+  // Returns null if no table has such a row.
   [[nodiscard]] const strategy::MpiObject* find_row(std::string_view function, bool is_private) const;
   // Returns the kinds that tables describe and that may be bound, as "pools, fifos".
   [[nodiscard]] std::string kinds() const;

@@ -75,6 +75,8 @@ TEST(UnplannedData, PartialChunks_LeaveThePlanWholeChunks) {
   const auto machine = two_places();
   constexpr std::uint64_t k_kib = 1024;
   memory::ChunkTable chunks;
+  for (const auto size : {16U, 16U, 4U}) chunks.add(chunks.size() * 16 * k_kib, size * k_kib, 0, 0, 0);
+  for (int i = 0; i < 2; ++i) chunks.add((40 + chunks.size() * 8) * k_kib, 8 * k_kib, 1, 0, 0);
   const auto page = std::make_unique<memory::LedgerPage>();
   strategy::Context context;
   context.machine = &machine;

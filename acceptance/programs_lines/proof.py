@@ -20,6 +20,7 @@ SAME = 1e-3  # share by which times may differ that are the same
 MIN_SHARE = 0.75  # of the journal's iterations: those with a phase that was notified late do not count
 # How the notes begin that end the comparison with iterations without a plan that was in force.
 _UNDONE, _AGAIN = "the plan is undone%", "the plan is in force again%"
+_NOISE = "no gain beyond noise"
 _SAID = re.compile(r"(gained|lost|undone, as it lost) ([0-9.]+) %")
 
 
@@ -160,7 +161,9 @@ def wrong(found: Sequence[Proof], lines: Sequence[str]) -> list[str]:
     """Describes reported gains that differ from the journal's proof or from its iterations."""
     texts = []
     said = said_gain(lines)
-    if said is None:
+    if any(_NOISE in line for line in lines):
+        texts += [text for one in found for text in _wrong_noise(one)]
+    elif said is None:
         texts.append("nothing is said of a gain")
     elif not any(abs(one.gain - said) <= _rounding(one.gain) for one in found):
         gains = ", ".join(f"{one.gain:+.2%}" for one in found) or "none"
@@ -169,6 +172,16 @@ def wrong(found: Sequence[Proof], lines: Sequence[str]) -> list[str]:
         texts += _wrong_times(one)
         texts += _wrong_sign(one, said)
     return texts
+
+
+def _wrong_noise(one: Proof) -> Iterator[str]:
+    """Describes a gain that is beyond doubt, where none was reported: each iteration of one side takes longer than all
+    of the other, of several on both sides."""
+    without, with_it = one.times(0, 0)
+    if min(len(without), len(with_it)) < 4:
+        return
+    if min(without) > max(with_it) or min(with_it) > max(without):
+        yield f"said noise, by the journal {one.gain_by_iterations:+.1%}"
 
 
 def _wrong_sign(one: Proof, said: float | None) -> Iterator[str]:

@@ -11,7 +11,7 @@ from terrace.errors import TerraceError, WrongCallError
 from terrace.store.damage import find_damage
 
 APPLICATION = 0x54455252
-VERSION = 18
+VERSION = 19
 _SQLITE = b"SQLite format 3\0"  # magic number: https://www.sqlite.org/fileformat.html, section 1.3
 
 

@@ -21,7 +21,7 @@
 
 namespace terrace {
 
-inline constexpr std::uint32_t k_journal_version = 5;
+inline constexpr std::uint32_t k_journal_version = 6;
 
 class Journal {
  public:

@@ -95,6 +95,7 @@ std::optional<JobSummary> read_job_summary(const std::string& path) {
       job.worst_rank = runs.integer(4);
     }
     job.undone += proof->undone ? 1 : 0;
+    job.noise += proof->is_noise && !proof->undone ? 1 : 0;
   }
   job.gained = measured.gained();
   job.predicted = predicted.gained();
@@ -104,10 +105,11 @@ std::optional<JobSummary> read_job_summary(const std::string& path) {
 std::string format_gain(const JobSummary& job) {
   if (!job.gained) return {};
   const auto change = [](double share) { return (share < 0 ? "lost " : "gained ") + percent(share); };
-  auto text = change(*job.gained);
+  const bool is_noise = job.noise == job.proven;
+  auto text = is_noise ? "no gain beyond noise" : change(*job.gained);
   if (job.predicted)
     text += fmt::format(" (predicted {}{})", *job.predicted < 0 ? "a loss of " : "", percent(*job.predicted));
-  if (job.proven > 1)
+  if (job.proven > 1 && !is_noise)
     text += fmt::format(", worst: {} {}",
                         job.worst_rank >= 0 ? fmt::format("rank {}", job.worst_rank)
                                             : name_of(job.worst_program, job.worst_process),
@@ -140,6 +142,7 @@ std::string json_of(const JobSummary& job) {
   return nlohmann::ordered_json{{"processes", job.processes},
                                 {"proven", job.proven},
                                 {"undone", job.undone},
+                                {"noise", job.noise},
                                 {"gained", share(job.gained)},
                                 {"predicted_gain", share(job.predicted)},
                                 {"worst", worst},

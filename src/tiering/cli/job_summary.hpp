@@ -23,6 +23,7 @@ struct JobSummary {
   std::vector<Unfinished> unfinished;
   std::int64_t proven = 0;  // processes that compared a plan with no plan
   std::int64_t undone = 0;  // of `proven`
+  std::int64_t noise = 0;   // of `proven`: iterations with and without the plan differ by chance only
   // Gains of all proven processes, as shares of the time of their iterations; `predicted`: of those with a
   // prediction.
   std::optional<double> gained, predicted;

@@ -36,11 +36,12 @@ std::optional<ProofSummary> read_proof(const std::string& path, std::int64_t run
   profile::Database database(path, profile::Database::Mode::read);
   profile::Statement query(database,
                            "SELECT unplaced, placed, iterations_unplaced, iterations_placed, predicted_unplaced,"
-                           " predicted, undone FROM proof WHERE run = ? ORDER BY loop DESC LIMIT 1");
+                           " predicted, undone, noise FROM proof WHERE run = ? ORDER BY loop DESC LIMIT 1");
   query.bind_all(run);
   if (!query.step()) return {};
-  return ProofSummary{Seconds{query.real(0)}, Seconds{query.real(1)}, query.integer(2),     query.integer(3),
-                      Seconds{query.real(4)}, Seconds{query.real(5)}, query.integer(6) != 0};
+  return ProofSummary{Seconds{query.real(0)}, Seconds{query.real(1)}, query.integer(2),
+                      query.integer(3),       Seconds{query.real(4)}, Seconds{query.real(5)},
+                      query.integer(6) != 0,  query.integer(7) != 0};
 }
 
 std::string format_proof(const ProofSummary& proof) {
@@ -53,9 +54,10 @@ std::string format_proof(const ProofSummary& proof) {
     if (predicted) text += fmt::format(" and {} without it", format(proof.predicted_unplaced));
     return text;
   }
-  auto text = proof.undone   ? fmt::format("undone, as it lost {}", percent(*gained))
-              : *gained >= 0 ? fmt::format("gained {}", percent(*gained))
-                             : fmt::format("lost {}", percent(*gained));
+  auto text = proof.undone     ? fmt::format("undone, as it lost {}", percent(*gained))
+              : proof.is_noise ? "no gain beyond noise"
+              : *gained >= 0   ? fmt::format("gained {}", percent(*gained))
+                               : fmt::format("lost {}", percent(*gained));
   if (predicted) text += fmt::format(" (predicted {}{})", *predicted < 0 ? "a loss of " : "", percent(*predicted));
   return text + fmt::format(": {} in {} with the plan, {} in {} without", format(proof.with),
                             iterations(proof.iterations_with), format(proof.without),
@@ -72,6 +74,7 @@ std::string json_of(const ProofSummary& proof) {
   return nlohmann::ordered_json{{"gained", share(proof.gained())},
                                 {"predicted_gain", share(proof.gain_predicted())},
                                 {"undone", proof.undone},
+                                {"noise", proof.is_noise},
                                 {"placed_s", known(proof.with)},
                                 {"unplaced_s", known(proof.without)},
                                 {"iterations_placed", proof.iterations_with},

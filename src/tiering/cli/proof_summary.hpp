@@ -16,6 +16,7 @@ struct ProofSummary {
   std::int64_t iterations_without = 0, iterations_with = 0;
   Seconds predicted_unplaced, predicted;  // 0: the plan has no prediction
   bool undone = false;
+  bool is_noise = false;  // the two times differ by no more than iterations do by chance
 
   // Return the gain as a share of an iteration without the plan; nullopt if a time is unknown.
   [[nodiscard]] std::optional<double> gained() const;

@@ -71,8 +71,8 @@ void fields(Io& io, R& r) {
 }
 template <class Io, SameAs<ProofRecord> R>
 void fields(Io& io, R& r) {
-  io(r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced, r.predicted,
-     r.undone);
+  io(r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced, r.predicted, r.undone,
+     r.is_noise);
 }
 template <class Io, SameAs<CoreTimeRecord> R>
 void fields(Io& io, R& r) {

@@ -144,7 +144,8 @@ struct ProofRecord {
   Seconds at, without, with;
   std::uint32_t iterations_without = 0, iterations_with = 0;
   Seconds predicted_unplaced, predicted;
-  bool undone = false;  // the plan was slower and was reverted
+  bool undone = false;    // the plan was slower and was reverted
+  bool is_noise = false;  // the two medians differ by no more than iterations do by chance
 };
 // Prefix of the note on a program without instrumentation hooks.
 inline constexpr std::string_view k_no_access = "no access was seen";

@@ -121,7 +121,7 @@ void Migrations::on_plan_adopted(const Plan& plan, std::string_view why) {
 void Migrations::on_gain_measured(const strategy::MeasuredGain& proof) {
   journal_.write(profile::ProofRecord{parts_.clock->now(), proof.without, proof.with, proof.iterations_without,
                                       proof.iterations_with, proof.predicted.before, proof.predicted.planned,
-                                      proof.undone});
+                                      proof.undone, proof.is_noise});
 }
 
 void Migrations::forget(ChunkId first, std::uint32_t count) {

@@ -30,6 +30,7 @@ struct MeasuredGain {
   std::uint32_t iterations_without = 0, iterations_with = 0;
   PredictedTimes predicted;
   bool undone = false;
+  bool is_noise = false;  // the two times differ by no more than iterations do by chance
 };
 
 class Requests {

@@ -18,7 +18,8 @@ class JobSummaryTest : public profile::StoreTest {
  protected:
   // Writes a process whose iterations with the plan took `with` instead of `without`; 0: no plan was compared.
   void write(std::uint32_t process, double without, double with, std::uint32_t iterations, bool undone = false,
-             const std::string& backend = "real", bool ends = true, bool has_loop = true, std::int32_t rank = -1) {
+             const std::string& backend = "real", bool ends = true, bool has_loop = true, std::int32_t rank = -1,
+             bool is_noise = false) {
     journals_.push_back(path(std::to_string(process) + ".journal"));
     Journal journal(journals_.back());
     profile::RunRecord run;
@@ -30,8 +31,8 @@ class JobSummaryTest : public profile::StoreTest {
     append(journal, run);
     if (has_loop) append(journal, profile::LoopRecord{"main", {0}});
     if (with > 0)
-      append(journal,
-             profile::ProofRecord{{1}, {without}, {with}, 4, iterations, {without}, {without / 2}, undone});
+      append(journal, profile::ProofRecord{
+                          {1}, {without}, {with}, 4, iterations, {without}, {without / 2}, undone, is_noise});
     if (has_loop) append(journal, profile::LoopEndRecord{{1}, iterations, iterations});
     if (ends) append(journal, profile::EndRecord{{1}, "exit"});
   }
@@ -67,6 +68,15 @@ TEST_F(JobSummaryTest, RanksOfMpiJob_TheWorstIsNamedByItsRank) {
   EXPECT_EQ(format_gain(*found), "gained 41 % (predicted 50 %), worst: rank 3 lost 10 %");
   EXPECT_EQ(found->ranks, 2);
   EXPECT_EQ(nlohmann::json::parse(json_of(*found))["worst"]["rank"], 3);
+}
+
+TEST_F(JobSummaryTest, OnlyNoise_IsNoGain) {
+  write(10, 2, 1.9, 30, false, "real", true, true, 0, true);
+  write(11, 2, 1.8, 30, false, "real", true, true, 1, true);
+  const auto found = job();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(format_gain(*found), "no gain beyond noise (predicted 50 %)");
+  EXPECT_EQ(nlohmann::json::parse(json_of(*found))["noise"], 2);
 }
 
 TEST_F(JobSummaryTest, UndoneAndUnfinished_AreReported) {

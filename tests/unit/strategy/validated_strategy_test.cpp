@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -187,6 +188,35 @@ TEST(IterationTimes, EqualHalves_AreSteady) {
   EXPECT_FALSE(times.last(16).is_steady());
   EXPECT_TRUE(times.last(8).is_steady());
   EXPECT_EQ(times.last(8).median().value, 2);
+}
+
+TEST(IsBeyondNoise, EqualDistributions_AreSeldom) {
+  std::minstd_rand random(5);
+  for (const int count : {1, 2, 4, 16, 64}) {
+    int beyond = 0;
+    constexpr int k_rounds = 2000;
+    for (int round = 0; round < k_rounds; ++round) {
+      IterationTimes first, second;
+      for (int i = 0; i < 16; ++i) first.add(Seconds{1 + static_cast<double>(random() % 1000)}, {});
+      for (int i = 0; i < count; ++i) second.add(Seconds{1 + static_cast<double>(random() % 1000)}, {});
+      beyond += is_beyond_noise(first, second) ? 1 : 0;
+    }
+    // One of 16 is the longest by chance in 1 of 17 cases, and the shortest in as many.
+    EXPECT_LT(beyond, k_rounds * (count == 1 ? 0.14 : 0.065)) << count;
+    EXPECT_GT(beyond, k_rounds * 0.005) << count;
+  }
+}
+
+TEST(IsBeyondNoise, ShiftedTimes_AreDetected) {
+  IterationTimes first, second;
+  EXPECT_FALSE(is_beyond_noise(first, second)) << "no times";
+  for (int i = 0; i < 16; ++i) {
+    first.add(Seconds{1 + 0.01 * i}, {});
+    second.add(Seconds{1.1 + 0.01 * i}, {});
+  }
+  EXPECT_TRUE(is_beyond_noise(first, second));
+  EXPECT_TRUE(is_beyond_noise(second, first));
+  EXPECT_FALSE(is_beyond_noise(first, first));
 }
 
 TEST(ValidatedStrategy, Noise_IsNoLoss) {

@@ -19,7 +19,7 @@
 namespace terrace::profile {
 
 // Value of PRAGMA user_version; incremented by incompatible changes.
-inline constexpr int k_store_version = 18;
+inline constexpr int k_store_version = 19;
 
 // Text of the note on a process whose journal is complete but has no end record.
 inline constexpr const char* k_no_end = " did not end by itself (killed, or still running)";

@@ -243,9 +243,9 @@ void RunRows::add(const PlanRecord& r) {
 }
 
 void RunRows::add(const ProofRecord& r) {
-  Statement insert(database_, "INSERT OR REPLACE INTO proof VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Statement insert(database_, "INSERT OR REPLACE INTO proof VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.run(id_, loop_, r.at, r.without, r.with, r.iterations_without, r.iterations_with, r.predicted_unplaced,
-             r.predicted, r.undone);
+             r.predicted, r.undone, r.is_noise);
 }
 
 void RunRows::add(const NoteRecord& r) {

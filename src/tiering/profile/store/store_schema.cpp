@@ -99,6 +99,7 @@ CREATE TABLE proof(
   run INTEGER NOT NULL REFERENCES run(id), loop INTEGER NOT NULL, at REAL NOT NULL, unplaced REAL NOT NULL,
   placed REAL NOT NULL, iterations_unplaced INTEGER NOT NULL, iterations_placed INTEGER NOT NULL,
   predicted_unplaced REAL NOT NULL, predicted REAL NOT NULL, undone INTEGER NOT NULL,
+  noise INTEGER NOT NULL,
   PRIMARY KEY(run, loop)) WITHOUT ROWID;
 CREATE TABLE core_time(
   run INTEGER NOT NULL REFERENCES run(id), phase TEXT NOT NULL, instruction_time REAL NOT NULL,

@@ -62,6 +62,24 @@ bool IterationTimes::is_steady() const {
   return !takes_longer(first, second) && !takes_longer(second, first);
 }
 
+double IterationTimes::num_longer(const IterationTimes& others) const {
+  double pairs = 0;
+  for (const auto one : times_)
+    for (const auto other : others.times_) pairs += one > other ? 1 : one == other ? 0.5 : 0;
+  return pairs;
+}
+
+bool is_beyond_noise(const IterationTimes& first, const IterationTimes& second) {
+  constexpr double k_deviations = 1.96;  // of the normal distribution, within which 95 % are
+  const auto m = static_cast<double>(first.num_kept()), n = static_cast<double>(second.num_kept());
+  const auto expected = m * n / 2;
+  const auto variance = m * n * (m + n + 1) / 12;
+  const auto difference = first.num_longer(second) - expected;
+  // std::sqrt() would need libm.
+  return expected > 0 &&
+         difference * difference >= std::min(k_deviations * k_deviations * variance, expected * expected);
+}
+
 bool takes_longer(const IterationTimes& first, const IterationTimes& second) {
   return first.count() > 0 && second.count() > 0 && second.min() > first.max() &&
          second.median() > (1 + k_noise) * first.median();

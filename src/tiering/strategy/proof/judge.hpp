@@ -34,6 +34,11 @@ class IterationTimes {
   [[nodiscard]] IterationTimes last(std::size_t count) const;
   // Returns false if one half of the kept times takes longer than the other: then the program itself changes.
   [[nodiscard]] bool is_steady() const;
+  // Returns the number of pairs of a time of these and one of the others in which this one is longer; equal ones
+  // count half. The statistic U of Mann and Whitney, "On a test of whether one of two random variables is
+  // stochastically larger than the other", 1947.
+  [[nodiscard]] double num_longer(const IterationTimes& others) const;
+  [[nodiscard]] std::size_t num_kept() const { return times_.size(); }
 
  private:
   [[nodiscard]] IterationTimes part(std::size_t first, std::size_t count) const;
@@ -50,6 +55,10 @@ inline constexpr double k_noise = 0.05;
 // Returns whether `second` takes longer: each of its times exceeds all of `first`, and the medians differ by more
 // than noise.
 [[nodiscard]] bool takes_longer(const IterationTimes& first, const IterationTimes& second);
+
+// Returns whether the times differ by more than chance explains in one of 20 comparisons (Mann and Whitney, normal
+// approximation). Of few times, each of one side must exceed all of the other.
+[[nodiscard]] bool is_beyond_noise(const IterationTimes& first, const IterationTimes& second);
 
 // Returns the median of `second`, corrected for other programs: if they used more processor time during `first`,
 // the gain is limited to the gain in processor time of the main thread. No correction if that thread mostly waits.

@@ -333,7 +333,7 @@ void ValidatedStrategy::report_gain(Requests& requests) {
   }
   requests.on_gain_measured({without.median(), placed_time(without, with),
                              static_cast<std::uint32_t>(without.count()), static_cast<std::uint32_t>(with.count()),
-                             predicted_of_evidence_, is_over_});
+                             predicted_of_evidence_, is_over_, !is_beyond_noise(without, with)});
 }
 
 }  // namespace terrace::strategy

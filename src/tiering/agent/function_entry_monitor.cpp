@@ -17,6 +17,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -88,9 +89,41 @@ constexpr double k_patience = 5;         // seconds without a loop until hot fun
 constexpr double k_longest_pause = 60;   // seconds between unsuccessful attempts
 constexpr double k_poll = 2e-3;          // seconds between reads of the probes
 constexpr double k_recheck = 1;          // seconds over which the total call rate is measured
-constexpr double k_late = 5e-3;          // seconds; entries read later than this have no valid time
-constexpr Seconds k_min_phase{0.01};     // phases are reported up to k_poll late
+constexpr double k_watch_every = 1e-2;  // seconds of the thread's processor time, between samples of armed entries
+constexpr std::uint64_t k_min_watched = 100;  // samples by which entries are judged
+constexpr double k_max_entry_share = 0.05;    // of these, in the line of an entry
+constexpr double k_late = 5e-3;               // seconds; entries read later than this have no valid time
+constexpr Seconds k_min_phase{0.01};          // phases are reported up to k_poll late
 constexpr const char* k_kind = "function entries";
+
+// Watches the code at probed entries. An armed breakpoint slows the code in the same 64 bytes, up to 15 times on some
+// processors, also where it is never hit: a loop right behind a function's entry must not pay for the probe.
+class EntryLines {
+ public:
+  static std::uint64_t line_of(std::uint64_t address) { return address / 64; }
+
+  // Reads the samples since the last call. Returns, once enough were taken, the positions of the entries in whose
+  // lines the thread spends more time than rare calls need, and begins again.
+  std::vector<std::uint32_t> find_busy(const std::vector<std::uint64_t>& begins) {
+    for (const auto address : sampler_.read_samples()) ++samples_[line_of(address)], ++all_;
+    std::vector<std::uint32_t> busy;
+    if (all_ < k_min_watched) return busy;
+    for (std::uint32_t i = 0; i < begins.size(); ++i) {
+      const auto found = samples_.find(line_of(begins[i]));
+      if (found != samples_.end() &&
+          static_cast<double>(found->second) > k_max_entry_share * static_cast<double>(all_))
+        busy.push_back(i);
+    }
+    samples_.clear();
+    all_ = 0;
+    return busy;
+  }
+
+ private:
+  observe::TimeSampler sampler_{getpid(), k_watch_every};
+  std::map<std::uint64_t, std::uint64_t> samples_;  // by line
+  std::uint64_t all_ = 0;
+};
 
 // Returns the time of the clock that stamps perf events.
 Seconds monotonic() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }
@@ -140,12 +173,17 @@ struct FunctionEntryMonitor::State {
       note("the processor has breakpoints for " + std::to_string(taken) + " of the " +
            std::to_string(begins.size()) + " named entries");
     CallRate rate;
+    EntryLines lines;
     while (thread.sleep(k_poll)) {
       for (const auto& event : probes.read_events()) {
         process.runtime->function_entered(begins[event.function], 0);
         rate.called();
       }
-      if (!is_affordable(rate, probes)) return;
+      for (const auto i : lines.find_busy(begins))
+        if (probes.remove(i))
+          note("a breakpoint at the entry of " + std::string(function_name(process, begins[i])) +
+               " would slow the loop right behind it");
+      if (!is_affordable(rate, probes) || probes.size() == 0) return;
     }
   }
 
@@ -166,14 +204,21 @@ struct FunctionEntryMonitor::State {
   std::vector<std::uint64_t> sample_hot_functions() {
     observe::TimeSampler sampler(getpid(), k_sample_every);
     std::map<std::uint64_t, std::uint64_t> samples;
+    std::set<std::uint64_t> lines;
     const auto take = [&] {
-      for (const auto address : sampler.read_samples()) ++samples[starts.find(address)];
+      for (const auto address : sampler.read_samples()) {
+        ++samples[starts.find(address)];
+        lines.insert(EntryLines::line_of(address));
+      }
     };
     for (int i = 0; i < 10; ++i) {
       if (!thread.sleep(k_sampling / 10)) return {};
       take();
     }
-    return runtime::hot_functions(samples);
+    auto hot = runtime::hot_functions(samples);
+    // A function that is called seldom spends no time at its entry, unless a loop is there.
+    std::erase_if(hot, [&](std::uint64_t entry) { return lines.contains(EntryLines::line_of(entry)); });
+    return hot;
   }
 
   // Counts calls of as many functions as the processor has breakpoints for. A function that is called too often is
@@ -250,6 +295,7 @@ struct FunctionEntryMonitor::State {
     bool is_said = false;
     std::optional<std::uint32_t> open;
     CallRate rate;
+    EntryLines lines;
     while (idle < k_patience && thread.sleep(k_poll)) {
       for (const auto& event : probes.read_events()) {
         at = Seconds{to_seconds(event.time_ns)};
@@ -259,7 +305,8 @@ struct FunctionEntryMonitor::State {
         open = event.function;
         rate.called();
       }
-      if (!is_affordable(rate, probes)) break;
+      for (const auto i : lines.find_busy(begins)) probes.remove(i);
+      if (!is_affordable(rate, probes) || probes.size() == 0) break;
       if (regions.in_loop() && !std::exchange(is_said, true))
         process.runtime->note("note", std::string(profile::k_phases_from) + regions.kinds());
       idle = regions.in_loop() ? 0 : idle + k_poll;

@@ -23,7 +23,7 @@ TEST(LoopRequest, Random_RoundTrips) {
     }
     for (auto& loops : replies) {
       loops.resize(random() % 4);
-      for (auto& one : loops) one = {random() >> (random() % 64), random() >> (random() % 64)};
+      for (auto& one : loops) one = {random() >> (random() % 64), random() >> (random() % 64), random() % 99};
     }
     const auto read = parse_loop_request(format_loop_request(positions));
     ASSERT_EQ(read.size(), positions.size());
@@ -46,9 +46,9 @@ TEST(LoopRequest, FileWithLineBreak_IsOmitted) {
 TEST(LoopRequest, OtherText_HasNoFilesAndNoLoops) {
   for (const auto* const text : {"x", "12", "12x\n", "-1 /a\n", "ffffffffffffffffff /a\n"})
     for (const auto& one : parse_loop_request(text)) EXPECT_EQ(one.file, "") << text;
-  for (const auto* const text : {"x", "12", "12:", ":3", "12;3", " 1:2"})
+  for (const auto* const text : {"x", "12", "12:", ":3", "1:2", "1:2:", "12;3", " 1:2:3"})
     for (const auto& one : parse_loop_reply(text)) EXPECT_TRUE(one.empty()) << text;
-  EXPECT_EQ(parse_loop_reply("1:2 3\n").at(0).size(), 1U);
+  EXPECT_EQ(parse_loop_reply("1:2:0 3\n").at(0).size(), 1U);
   EXPECT_TRUE(parse_loop_request("").empty());
 }
 

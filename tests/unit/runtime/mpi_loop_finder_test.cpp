@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the detection of main loop and phases from MPI calls, with simulated programs whose structure is known:
-// the finder sees call paths, the loops around them, and hits of the headers that it asked to probe.
+// the finder sees call paths, the loops around them, and hits of breakpoints in the loops that it asked to probe.
 #include "runtime/mpi/mpi_loop_finder.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class SimulatedProgram {
   void call(CallPath path, double seconds = 1e-6, bool ends_phase = true) {
     if (known_.insert(path).second) unresolved_.emplace_back(path, loops_);
     for (const auto& [head, times] : hits_)
-      if (times > 0) finder_.on_header(head, times);
+      if (times > 0) finder_.on_iterations(head, times);
     hits_.clear();
     finder_.on_call_begin(path, ends_phase, Seconds{now_});
     now_ += seconds;
@@ -110,7 +110,7 @@ TEST(MpiLoopFinder, ReportedLoop_RareCallsOnly_CountsExactlyWithoutProbes) {
   for (int step = 0; step < 90'000; ++step) {  // more than the events that are remembered
     const auto path = static_cast<CallPath>(step % 3);
     if (step < 3) finder.set_loops(path, {head});
-    if (step > 0) finder.on_header(head, 1);
+    if (step > 0) finder.on_iterations(head, 1);
     finder.on_call_begin(path, true, Seconds{now});
     finder.on_call_end(Seconds{now + 1e-6});
     now += 1e-3;
@@ -323,7 +323,7 @@ TEST(MpiLoopFinder, RandomEvents_LoopsBeginAndEndInPairs) {
         finder.set_loops(draw(8), loops);
       }
       if (draw(100 * rarely) == 0) finder.reject(1 + draw(6));
-      if (draw(3) == 0) finder.on_header(1 + draw(6), 1 + draw(3));
+      if (draw(3) == 0) finder.on_iterations(1 + draw(6), 1 + draw(3));
       finder.on_call_begin(draw(rarely / 10 + 2) % 8, draw(2) == 0, Seconds{now});
       if (draw(20) != 0) finder.on_call_end(Seconds{now + 1e-6});
     }

@@ -85,8 +85,9 @@ bool LoopRequests::receive(const Request& request) {
   for (std::size_t i = 0; i < request.addresses.size(); ++i) {
     auto& loops = known_[request.addresses[i]];
     if (i >= answers.size()) continue;
-    for (const auto& [head, back] : answers[i])
-      loops.push_back({head + request.biases[i], back + request.biases[i]});
+    const auto bias = request.biases[i];
+    for (const auto& [head, back, iteration] : answers[i])
+      loops.push_back({head + bias, back + bias, iteration != 0 ? iteration + bias : 0});
   }
   return true;
 }

@@ -19,9 +19,11 @@ struct Process;
 
 class LoopRequests {
  public:
+  // Addresses in this process, as in observe::CodeLoop.
   struct Loop {
-    runtime::LoopHead head = 0;  // addresses in this process
+    runtime::LoopHead head = 0;
     std::uint64_t back = 0;
+    std::uint64_t iteration = 0;  // 0: none
   };
 
   LoopRequests(Process& process, std::string directory) : process_(process), directory_(std::move(directory)) {}

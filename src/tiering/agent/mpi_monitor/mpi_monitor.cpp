@@ -41,7 +41,7 @@ namespace {
 
 constexpr Seconds k_reply_poll{5e-3};             // between looks for the launcher's answer
 constexpr std::size_t k_calls_without_loop = 64;  // in succession, after which the sequence of calls is used
-constexpr double k_max_header_rate = 2000;        // hits a second: 1 % at 2 us for each, and 2 us for its phase
+constexpr double k_max_iteration_rate = 2000;     // hits a second: 1 % at 2 us for each, and 2 us for its phase
 constexpr Seconds k_min_rated{0.5};               // to which the hits of a shorter time are compared
 constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
 constexpr const char* k_mpi_calls = "MPI calls";
@@ -151,9 +151,10 @@ struct MpiMonitor::State {
       for (auto address = addresses.rbegin(); address != addresses.rend(); ++address) {
         const auto* const loops = requests.find(*address);
         if (!loops) return false;
-        for (const auto& [head, back] : *loops) {
-          heads.push_back(head);
-          back_edges[head] = back;
+        for (const auto& one : *loops) {
+          if (one.iteration == 0) continue;  // a breakpoint would slow the program
+          heads.push_back(one.head);
+          code[one.head] = one;
         }
       }
       if (interpreted.contains(path)) heads.clear();  // the loops of an interpreter are not the program's
@@ -163,35 +164,35 @@ struct MpiMonitor::State {
     });
   }
 
-  // Reports hits of the probed headers since the last call.
+  // Reports iterations of the probed loops since the last call.
   void read_probes() {
     if (!probes) return;
     std::map<std::uint32_t, std::uint32_t> hits;
     for (const auto& event : probes->read_events()) ++hits[event.function];
     for (const auto& [number, times] : hits) {
-      auto& header = headers[number];
-      header.hits += times;
-      if (is_too_frequent(header)) {
+      auto& loop = probed_loops[number];
+      loop.hits += times;
+      if (is_too_frequent(loop)) {
         probes->remove(number);
-        header.is_probed = false;
-        finder.reject(header.head);
+        loop.is_probed = false;
+        finder.reject(loop.head);
       } else {
-        finder.on_header(header.head, times);
+        finder.on_iterations(loop.head, times);
       }
     }
   }
 
   // Reports an iteration of a Python loop.
   void report_iteration(runtime::LoopHead head) {
-    auto& loop = python_loops.try_emplace(head, Header{.head = head, .since = now}).first->second;
+    auto& loop = python_loops.try_emplace(head, ProbedLoop{.head = head, .since = now}).first->second;
     ++loop.hits;
     if (is_too_frequent(loop))
       finder.reject(head);
     else
-      finder.on_header(head, 1);
+      finder.on_iterations(head, 1);
   }
 
-  // Sets breakpoints on the headers that the finder wants to be probed.
+  // Sets breakpoints for the loops that the finder wants to be probed.
   void set_probes() {
     const auto& wanted = finder.probes();
     if (wanted == probed || !can_probe) return;
@@ -206,14 +207,14 @@ struct MpiMonitor::State {
     // A loop in a function that the main loop calls comes and goes, so its breakpoint stays while others are left.
     if (finder.in_loop()) remove_probes();
     for (const auto head : wanted) {
-      auto known = std::ranges::find(headers, head, &Header::head);
-      if (known == headers.end()) known = headers.insert(headers.end(), Header{.head = head});
+      auto known = std::ranges::find(probed_loops, head, &ProbedLoop::head);
+      if (known == probed_loops.end()) known = probed_loops.insert(probed_loops.end(), ProbedLoop{.head = head});
       if (known->is_probed) continue;
-      const auto number = static_cast<std::uint32_t>(known - headers.begin());
-      known->is_probed = probes->add(number, head);
+      const auto number = static_cast<std::uint32_t>(known - probed_loops.begin());
+      known->is_probed = probes->add(number, code[head].iteration);
       if (!known->is_probed) {
         remove_probes();
-        known->is_probed = probes->add(number, head);
+        known->is_probed = probes->add(number, code[head].iteration);
       }
       known->since = now;
       known->hits = 0;
@@ -223,9 +224,9 @@ struct MpiMonitor::State {
 
   // Removes the breakpoints that the finder does not want.
   void remove_probes() {
-    for (std::uint32_t i = 0; i < headers.size(); ++i)
-      if (headers[i].is_probed && std::ranges::find(probed, headers[i].head) == probed.end())
-        headers[i].is_probed = !probes->remove(i);
+    for (std::uint32_t i = 0; i < probed_loops.size(); ++i)
+      if (probed_loops[i].is_probed && std::ranges::find(probed, probed_loops[i].head) == probed.end())
+        probed_loops[i].is_probed = !probes->remove(i);
   }
 
   [[nodiscard]] bool should_use_sequence(runtime::CallPath path) {
@@ -279,18 +280,18 @@ struct MpiMonitor::State {
   }
   std::string loop_name(runtime::LoopHead head) {
     if ((head & runtime::k_reported_head) != 0) return python->loop_name(head);
-    const auto back = back_edges[head];
+    const auto back = code[head].back;
     return name_of_code(process, back != 0 ? back : head);
   }
 
-  struct Header {
+  struct ProbedLoop {
     runtime::LoopHead head = 0;
     bool is_probed = false;
     Seconds since{};
     std::uint64_t hits = 0;
   };
-  [[nodiscard]] bool is_too_frequent(const Header& header) const {
-    return static_cast<double>(header.hits) > k_max_header_rate * std::max(now - header.since, k_min_rated).value;
+  [[nodiscard]] bool is_too_frequent(const ProbedLoop& loop) const {
+    return static_cast<double>(loop.hits) > k_max_iteration_rate * std::max(now - loop.since, k_min_rated).value;
   }
 
   Process& process;
@@ -303,14 +304,14 @@ struct MpiMonitor::State {
                                 [this](const runtime::PhaseBoundary& boundary) { submit(boundary); }};
   std::optional<observe::FunctionProbes> probes;
   std::optional<runtime::RegionPhases> regions;  // of the sequence of calls, once that is used
-  std::vector<Header> headers;                   // by number of the probe
+  std::vector<ProbedLoop> probed_loops;          // by number of the probe
   std::vector<runtime::LoopHead> probed;
-  std::map<runtime::LoopHead, std::uint64_t> back_edges;
+  std::map<runtime::LoopHead, LoopRequests::Loop> code;  // of native loops
   std::map<runtime::CallPath, std::string> site_names;
   std::set<runtime::CallPath> without_loops;
   std::set<runtime::CallPath> interpreted;  // native paths of calls by an interpreter
   std::optional<PythonPaths> python;
-  std::map<runtime::LoopHead, Header> python_loops;
+  std::map<runtime::LoopHead, ProbedLoop> python_loops;
   std::vector<runtime::CallPath> unresolved;  // paths whose loops are not known
   runtime::CallPath num_paths = 0;
   runtime::CallPath last_path = 0;

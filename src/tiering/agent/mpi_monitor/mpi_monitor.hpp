@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derives main loop, iterations and phases of an uninstrumented program from its MPI calls (call_events.hpp).
-// Connects the layer of MPI functions, the launcher's answers on loops, breakpoints on loop headers, and the loop
+// Connects the layer of MPI functions, the launcher's answers on loops, breakpoints in loops, and the loop
 // finder (runtime/mpi/mpi_loop_finder.hpp). UninstrumentedMonitor owns one.
 //
 // In Python programs the frames of the interpreter take the place of the native call path, and show the iterations

@@ -13,25 +13,6 @@ using Edges = std::vector<std::vector<BlockIndex>>;
 
 constexpr int k_max_distance = 8;  // blocks from a loop's head within which a hook is searched for
 
-// Makes the control-flow graph: jumps, fall-through edges, and indirect jumps to all blocks without predecessor.
-ControlFlow connect(std::span<const FlowBlock> blocks) {
-  ControlFlow flow;
-  flow.successors.resize(blocks.size());
-  std::vector<bool> is_reached(blocks.size());
-  for (BlockIndex i = 0; i < blocks.size(); ++i) {
-    auto& successors = flow.successors[i];
-    successors = blocks[i].targets;
-    if (blocks[i].falls_through && i + 1 < blocks.size()) successors.push_back(i + 1);
-    for (const auto successor : successors) is_reached[successor] = true;
-  }
-  for (BlockIndex i = 1; i < blocks.size(); ++i)
-    if (!is_reached[i]) flow.entries.push_back(i);
-  for (BlockIndex i = 0; i < blocks.size(); ++i)
-    if (blocks[i].has_indirect_jump)
-      flow.successors[i].insert(flow.successors[i].end(), flow.entries.begin(), flow.entries.end());
-  return flow;
-}
-
 Edges reverse_edges(const Edges& successors) {
   Edges predecessors(successors.size());
   for (BlockIndex i = 0; i < successors.size(); ++i)
@@ -197,8 +178,26 @@ class Marker {
 
 }  // namespace
 
+ControlFlow connect_blocks(std::span<const FlowBlock> blocks) {
+  ControlFlow flow;
+  flow.successors.resize(blocks.size());
+  std::vector<bool> is_reached(blocks.size());
+  for (BlockIndex i = 0; i < blocks.size(); ++i) {
+    auto& successors = flow.successors[i];
+    successors = blocks[i].targets;
+    if (blocks[i].falls_through && i + 1 < blocks.size()) successors.push_back(i + 1);
+    for (const auto successor : successors) is_reached[successor] = true;
+  }
+  for (BlockIndex i = 1; i < blocks.size(); ++i)
+    if (!is_reached[i]) flow.entries.push_back(i);
+  for (BlockIndex i = 0; i < blocks.size(); ++i)
+    if (blocks[i].has_indirect_jump)
+      flow.successors[i].insert(flow.successors[i].end(), flow.entries.begin(), flow.entries.end());
+  return flow;
+}
+
 LoopMarks mark_loops(std::span<const FlowBlock> blocks) {
-  const auto flow = connect(blocks);
+  const auto flow = connect_blocks(blocks);
   return Marker(blocks, flow).mark();
 }
 

@@ -37,8 +37,11 @@ struct LoopMarks {
   }
 };
 
-// Marks a function's blocks, given in the order of their addresses. An indirect jump may lead to every block that
-// has no other predecessor.
+// Returns the edges between a function's blocks, given in the order of their addresses: jumps, fall-through, and from
+// an indirect jump to every block that has no other predecessor.
+ControlFlow connect_blocks(std::span<const FlowBlock> blocks);
+
+// Marks a function's blocks, given in the order of their addresses.
 LoopMarks mark_loops(std::span<const FlowBlock> blocks);
 
 }  // namespace terrace::observe

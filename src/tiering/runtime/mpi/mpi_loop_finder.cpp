@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds main loop, iterations and phases of an MPI program from calls and hits of loop headers. See
+// Finds main loop, iterations and phases of an MPI program from calls and counted iterations. See
 // mpi_loop_finder.hpp.
 #include "runtime/mpi/mpi_loop_finder.hpp"
 
@@ -35,7 +35,7 @@ std::vector<LoopHead> MpiLoopFinder::loops_of(CallPath path) const {
   return loops;
 }
 
-void MpiLoopFinder::on_header(LoopHead head, std::uint32_t times) {
+void MpiLoopFinder::on_iterations(LoopHead head, std::uint32_t times) {
   const auto loop = std::ranges::find(active_, head, &Active::head);
   if (loop != active_.end()) loop->pending += times;
 }
@@ -129,7 +129,7 @@ std::size_t MpiLoopFinder::choose_main() const {
   return k_nothing;
 }
 
-// Returns the number of iterations that ended before the loop's header was probed.
+// Returns the number of iterations that ended before the loop was probed.
 std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
   const auto& begins = loop.iterations;
   const auto first = std::max(loop.first_event, forgotten_);

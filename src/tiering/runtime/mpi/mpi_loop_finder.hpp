@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the main loop of an MPI program, its iterations and its phases, from the MPI calls of the main thread and
-// from hits of breakpoints on loop headers. The agent's MPI monitor feeds it.
+// from hits of breakpoints in loops. The agent's MPI monitor feeds it.
 //
 // The sequence of calls alone does not say what an iteration is: "6 times (10 W, then A)" and "60 times W, with A
 // every 10th time" are the same sequence. So candidates are the loops in the program's code around the call sites
-// of the stack at each call, and a breakpoint on a candidate's header counts its iterations.
+// of the stack at each call, and a breakpoint on an instruction of a candidate counts its iterations.
 //
 // Main loop: the outermost candidate with two complete iterations of similar duration. An inner loop is chosen
 // provisionally where its enclosing loops have not iterated for a while; it is withdrawn in favour of an enclosing
-// loop that turns out to have similar iterations. An iteration begins with the first MPI call after its header was
+// loop that turns out to have similar iterations. An iteration begins with the first MPI call after the breakpoint was
 // reached; that shifts all iterations by the same part of the loop. Phases: see mpi_phase_choice.hpp.
 //
 // Iterations that ended before the breakpoint was set are counted by the call paths that occur equally often in
@@ -56,13 +56,13 @@ class MpiLoopFinder {
 
   // Sets the loops around the call sites of a path, outermost first. Until then the path is in no known loop.
   void set_loops(CallPath path, std::vector<LoopHead> loops);
-  // Rejects a candidate whose header is reached too often to be probed.
+  // Rejects a candidate whose iterations are too frequent to be probed.
   void reject(LoopHead head);
-  // Returns the headers to probe, outermost first. May change with each call.
+  // Returns the loops to probe, outermost first. May change with each call.
   [[nodiscard]] const std::vector<LoopHead>& probes() const { return probes_; }
 
-  // Reports that the header was reached so many times since the last MPI call. Called before on_call_begin.
-  void on_header(LoopHead head, std::uint32_t times);
+  // Reports how often the loop's breakpoint was reached since the last MPI call. Called before on_call_begin.
+  void on_iterations(LoopHead head, std::uint32_t times);
   void on_call_begin(CallPath path, bool ends_phase, Seconds now);
   // Reports the end of the last call that began.
   void on_call_end(Seconds now);
@@ -79,7 +79,7 @@ class MpiLoopFinder {
     Active(LoopHead of, std::size_t number) : head(of), first_event(number) {}
     LoopHead head;
     std::size_t first_event;               // of this visit; events are numbered from the first one
-    std::optional<std::size_t> probed_at;  // the event from which its header was probed
+    std::optional<std::size_t> probed_at;  // the event from which it was probed
     std::uint32_t pending = 0;             // hits since the last event
     std::uint64_t without_calls = 0;       // iterations without any MPI call, or forgotten
     std::vector<std::size_t> iterations;   // the events that began one
@@ -92,7 +92,7 @@ class MpiLoopFinder {
   void update_active(std::size_t number);
   void rebuild_active();
   void choose_probes();
-  // Begins the iterations whose headers were reached. Returns whether any did.
+  // Begins the iterations whose breakpoints were reached. Returns whether any did.
   bool begin_iterations(std::size_t number);
   [[nodiscard]] bool is_steady(const Active& loop) const;
   [[nodiscard]] std::size_t choose_main() const;

@@ -56,11 +56,13 @@ std::string format_loop_reply(std::span<const EnclosingLoops> loops) {
   std::string text;
   for (const auto& one : loops) {
     const char* separator = "";
-    for (const auto& [head, back] : one) {
+    for (const auto& [head, back, iteration] : one) {
       text += std::exchange(separator, " ");
       append_hexadecimal(text, head);
       text += ':';
       append_hexadecimal(text, back);
+      text += ':';
+      append_hexadecimal(text, iteration);
     }
     text += '\n';
   }
@@ -83,7 +85,9 @@ std::vector<EnclosingLoops> parse_loop_reply(std::string_view text) {
     EnclosingLoops loops;
     do {
       EnclosingLoop one;
-      if (!take_hexadecimal(line, one.head) || !take(line, ':') || !take_hexadecimal(line, one.back)) break;
+      if (!take_hexadecimal(line, one.head) || !take(line, ':') || !take_hexadecimal(line, one.back) ||
+          !take(line, ':') || !take_hexadecimal(line, one.iteration))
+        break;
       loops.push_back(one);
     } while (take(line, ' '));
     all.push_back(std::move(loops));

@@ -25,16 +25,19 @@ struct CodePosition {
   std::uint64_t address = 0;
 };
 
+// Addresses in the file, as in observe::CodeLoop.
 struct EnclosingLoop {
-  std::uint64_t head = 0;  // addresses in the file
+  std::uint64_t head = 0;
   std::uint64_t back = 0;
+  std::uint64_t iteration = 0;
   bool operator==(const EnclosingLoop&) const = default;
 };
 using EnclosingLoops = std::vector<EnclosingLoop>;  // outermost first
 
 // A line is "ADDRESS FILE", in hexadecimal. A position whose file name contains a line break has an empty file.
 std::string format_loop_request(std::span<const CodePosition> positions);
-std::string format_loop_reply(std::span<const EnclosingLoops> loops);  // a line is "HEAD:BACK HEAD:BACK"
+// A line is "HEAD:BACK:ITERATION" for each loop, separated by spaces.
+std::string format_loop_reply(std::span<const EnclosingLoops> loops);
 // Lines that are no such lines have no file, or no loops.
 std::vector<CodePosition> parse_loop_request(std::string_view text);
 std::vector<EnclosingLoops> parse_loop_reply(std::string_view text);

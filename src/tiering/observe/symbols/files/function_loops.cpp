@@ -15,6 +15,7 @@
 
 #include "observe/symbols/files/code_blocks.hpp"
 #include "observe/symbols/files/disassembly.hpp"
+#include "observe/symbols/files/iteration_address.hpp"
 
 namespace terrace::observe {
 
@@ -24,8 +25,10 @@ namespace {
 struct Function {
   std::vector<Instruction> code;
   std::vector<CodeBlock> blocks;
+  ControlFlow flow;
   LoopForest forest;
   std::vector<std::uint64_t> back;
+  std::map<BlockIndex, std::uint64_t> iterations;  // by head: iteration_address(), once it was requested
 };
 
 // Returns the begins of the functions, ascending, from the search table of .eh_frame_hdr (Linux Standard Base Core
@@ -78,10 +81,10 @@ struct FunctionLoops::State {
   State& operator=(const State&) = delete;
 
   // Returns the function at the address, or null.
-  const Function* find(std::uint64_t address) {
+  Function* find(std::uint64_t address) {
     const auto after = functions.upper_bound(address);
     if (after != functions.begin())
-      if (const auto& [begin, entry] = *std::prev(after); address < entry.first) return &entry.second;
+      if (auto& [begin, entry] = *std::prev(after); address < entry.first) return &entry.second;
     // A function extends to the begin of the next one.
     const auto next = std::ranges::upper_bound(begins, address);
     if (next == begins.begin()) return nullptr;
@@ -94,7 +97,9 @@ struct FunctionLoops::State {
       last = end;
       function.code = disassembly->read(begin, part.bytes.subspan(begin - part.address, end - begin));
       function.blocks = cut_blocks(function.code);
-      function.forest = mark_loops(flow_blocks(function.blocks)).forest;
+      const auto flow_of_blocks = flow_blocks(function.blocks);
+      function.flow = connect_blocks(flow_of_blocks);
+      function.forest = mark_loops(flow_of_blocks).forest;
       function.back = back_edges(function.blocks, function.forest);
       return &function;
     }
@@ -113,14 +118,17 @@ FunctionLoops::~FunctionLoops() = default;
 
 std::vector<CodeLoop> FunctionLoops::around(std::uint64_t address) {
   std::vector<CodeLoop> loops;
-  const auto* const function = state_->disassembly ? state_->find(address) : nullptr;
+  auto* const function = state_->disassembly ? state_->find(address) : nullptr;
   if (!function || function->blocks.empty()) return loops;
   const auto& blocks = function->blocks;
   const auto after = std::ranges::upper_bound(blocks, address, {}, [](CodeBlock one) { return one.front().at; });
   if (after == blocks.begin()) return loops;
   const auto block = static_cast<BlockIndex>(after - blocks.begin() - 1);
-  for (auto head = function->forest.loop_of(block); head != k_no_block; head = function->forest.around[head])
-    loops.push_back({blocks[head].front().at, function->back[head]});
+  for (auto head = function->forest.loop_of(block); head != k_no_block; head = function->forest.around[head]) {
+    const auto [known, is_new] = function->iterations.try_emplace(head);
+    if (is_new) known->second = iteration_address(blocks, function->flow, function->forest, head);
+    loops.push_back({blocks[head].front().at, function->back[head], known->second});
+  }
   std::ranges::reverse(loops);
   return loops;
 }

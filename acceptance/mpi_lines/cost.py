@@ -15,6 +15,7 @@ from harness import ROOT, SETTINGS, TERRACE, Criterion, Measured, run
 from mpi_lines.jobs import installed
 
 LIMIT = 0.01
+LIMIT_CALL = 60.0  # ns
 PROGRAMS = ("halo:--class,A,--iterations,1500", "lu:--class,W,--iterations,600")
 OF_OPEN_MPI = ("lmp",)  # the distribution's package
 
@@ -46,6 +47,30 @@ def added_time() -> Measured:
     return Measured(text, holds, rows)
 
 
+def time_of_call() -> Measured:
+    """Compares the time of a call that only asks, and of a send, whose phases are followed."""
+    tool: list[str | Path] = [sys.executable, ROOT / "bench" / "mpi" / "cost.py", "--terrace", TERRACE, "--calls"]
+    rows: list[dict[str, Any]] = []
+    for mpi in installed():
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "calls.json"
+            run([*tool, "--mpi", mpi, "--pairs", str(min(SETTINGS.pairs, 9)), "-o", out], timeout=3600)
+            rows += json.loads(out.read_text())
+    judged = [row["added_ns"][name] for row in rows for name in ("layer", "layer and empty plan")]
+    holds = bool(judged) and all(time <= LIMIT_CALL for one in judged for time in one.values())
+    text = "; ".join(
+        f"{row['mpi']}: "
+        + ", ".join(
+            f"{name} {one['MPI_Comm_rank']:.0f} and {one['MPI_Send']:.0f} ns" for name, one in row["added_ns"].items()
+        )
+        for row in rows
+    )
+    return Measured(text, holds, rows)
+
+
 CRITERIA = [
+    Criterion(
+        "time of a call", f"MPI_Comm_rank and MPI_Send, layer, layer and empty plan: {LIMIT_CALL:.0f} ns", time_of_call
+    ),
     Criterion("added processor time", f"layer, layer and empty plan: at most {LIMIT:.0%} at 95 %", added_time)
 ]

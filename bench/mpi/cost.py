@@ -5,6 +5,7 @@ interposes MPI alone (one kind of memory: there is nothing to place), with a pla
 page references.
 
     bench/mpi/cost.py --terrace build/release/src/cli/terrace --mpi openmpi --pairs 20 halo:--class,A lmp
+    bench/mpi/cost.py --terrace build/release/src/cli/terrace --mpi openmpi --pairs 20 --calls
 
 A program is a workload of workloads/mpi, which is built, or a command of the system; `lmp` has an input here.
 Runs are interleaved: each round executes all variants in random order. A second series without Terrace is the
@@ -19,6 +20,9 @@ The estimate is the median of the Walsh averages of logarithms of ratios, the li
 95 % interval of Wilcoxon's signed-rank test (terrace.solve.paired). Where perf is installed, one more run of each
 variant is sampled (cpu-clock): `own samples` is the share of samples in Terrace's libraries and processes. It
 does not include what the kernel does for them in the ranks, but it does not vary with the machine's load.
+
+`--calls` measures the time of a call (call_cost.c): of MPI_Comm_rank, and of a send to
+MPI_PROC_NULL, whose phases are followed. One rank, medians of the differences of interleaved runs.
 """
 
 import argparse
@@ -49,13 +53,6 @@ PLAIN, CONTROL, LAYER, EMPTY, PAGES = (
 )
 WRONG = 0.1  # of the two-sided interval, whose upper end is the one-sided limit at 95 %
 WORDS = {"lmp": ["-in", str(HERE / "melt.lmp"), "-log", "none"]}
-EMPTY_PLAN = """schema = 2
-planner = "slow-only"
-machine = "same-node"
-loop = "none"
-budget = ["ddr=4KiB"]
-phases = ["none"]
-"""
 
 
 @dataclass(frozen=True)
@@ -150,9 +147,10 @@ def empty_plan(terrace: Path, job: Job, folder: Path) -> Path:
     execute([str(terrace), "run", *watching, "--", *job.launcher(), str(job.program), *job.words], job, folder)
     making = [terrace, "plan", profile, "--fast", "4KiB", "--planner", "slow-only", "-o", plan]
     plan.unlink(missing_ok=True)
-    if subprocess.run(making, capture_output=True, check=False).returncode != 0:
-        plan.write_text(EMPTY_PLAN)  # the profile has no loop
+    made = subprocess.run(making, capture_output=True, text=True, check=False)
     profile.unlink(missing_ok=True)
+    if made.returncode != 0:
+        sys.exit(f"{job.program.name}: no plan, so the cost of following it is not known: {made.stderr.strip()}")
     return plan
 
 
@@ -200,6 +198,51 @@ def measure(terrace: Path, job: Job, pairs: int, folder: Path) -> dict[str, Any]
     }  # fmt: skip
 
 
+def call_times(terrace: Path, mpi: str, pairs: int, folder: Path) -> dict[str, Any]:
+    """Returns nanoseconds of a call without Terrace, and what each variant adds."""
+    program = folder / f"call_cost.{mpi}"
+    subprocess.run([f"mpicc.{mpi}", "-O2", "-o", program, HERE / "call_cost.c"], check=True)
+    job = Job(mpi, program, [], 1, False)
+    run = [str(terrace), "run", "--quiet"]
+    plan = empty_plan(terrace, job, folder)
+    watching = [*run, "--machine", str(SAME_NODE)]
+    variants = {
+        PLAIN: [str(program)],
+        CONTROL: [str(program)],
+        LAYER: [*run, "--", str(program)],
+        EMPTY: [*watching, "--plan", str(plan), "--keep-plan", "--", str(program)],
+        PAGES: [*watching, "--fast", "28MiB", "--", str(program)],
+    }
+    times: dict[str, list[list[float]]] = {name: [] for name in variants}
+    for _ in range(pairs):
+        for name in random.sample(list(variants), len(variants)):
+            execute([*job.launcher(), *variants[name]], job, folder)
+            found = next(line for line in (folder / "out").read_text().splitlines() if re.match(r"[0-9.]+ ", line))
+            times[name].append([float(word) for word in found.split()[:2]])
+
+    def medians(differences: list[list[float]]) -> dict[str, float]:
+        local, send = zip(*differences, strict=True)
+        return {"MPI_Comm_rank": statistics.median(local), "MPI_Send": statistics.median(send)}
+
+    added = {
+        name: medians([[a - b for a, b in zip(*pair, strict=True)] for pair in zip(found, times[PLAIN], strict=True)])
+        for name, found in times.items()
+        if name != PLAIN
+    }
+    return {"mpi": mpi, "plain_ns": medians(times[PLAIN]), "added_ns": added}
+
+
+def describe_calls(row: dict[str, Any]) -> str:
+    """Returns a line for each variant."""
+
+    def of(times: dict[str, float]) -> str:
+        return ", ".join(f"{name} {time:.1f} ns" for name, time in times.items())
+
+    lines = [f"{row['mpi']} calls: {of(row['plain_ns'])}"]
+    lines += [f"  {name:22} adds {of(times)}" for name, times in row["added_ns"].items()]
+    return "\n".join(lines)
+
+
 def median(used: list[Usage], field: str) -> float:
     """Returns the median of a field."""
     return statistics.median(getattr(one, field) for one in used)
@@ -236,7 +279,8 @@ def describe(row: dict[str, Any]) -> str:
 def main() -> None:
     """Prints lines for each MPI, program and variant, and writes JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("programs", nargs="+", help="workload or command, as NAME or NAME:WORD,WORD")
+    parser.add_argument("programs", nargs="*", help="workload or command, as NAME or NAME:WORD,WORD")
+    parser.add_argument("--calls", action="store_true", help="measure the time of a call, too")
     parser.add_argument("--terrace", type=Path, required=True)
     parser.add_argument("--mpi", action="append", choices=["mpich", "openmpi"], required=True)
     parser.add_argument("--ranks", type=int, default=2)
@@ -248,11 +292,16 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.yields and "mpich" in arguments.mpi:
         parser.error("--yield: MPICH has no such setting; name --mpi openmpi alone")
+    if not arguments.programs and not arguments.calls:
+        parser.error("name a program, or --calls")
     results = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build_probe(folder)
         for mpi in arguments.mpi:
+            if arguments.calls:
+                results.append(call_times(arguments.terrace.resolve(), mpi, arguments.pairs, folder))
+                print(describe_calls(results[-1]), flush=True)
             for wanted in arguments.programs:
                 name_of_program, _, given = wanted.partition(":")
                 words = given.split(",") if given else WORDS.get(name_of_program, ["--class", "S"])

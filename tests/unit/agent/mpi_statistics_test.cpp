@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/tick_clock.hpp"
+
 namespace terrace::agent {
 
 namespace {
@@ -69,9 +71,9 @@ MpiCall call_of(Function function, const Arguments& arguments) {
 
 void make_call(MpiStatistics& to, Function function, const Arguments& arguments = {}, std::int64_t result = 0) {
   auto call = call_of(function, arguments);
-  to.on_begin();
+  to.on_begin(read_ticks());
   call.result = result;
-  to.on_end(call);
+  to.on_end(call, read_ticks());
 }
 
 using Messages = std::map<std::pair<int, int>, std::pair<std::uint64_t, std::uint64_t>>;
@@ -153,12 +155,12 @@ TEST_F(MpiStatisticsTest, Calls_AreSummedByFunction) {
 // The time of a call is at most that of the caller's clock around it.
 TEST_F(MpiStatisticsTest, Time_IsThatBetweenBeginAndEnd) {
   const auto begun = std::chrono::steady_clock::now();
-  statistics->on_begin();
+  statistics->on_begin(read_ticks());
   double work = 1;
   for (int i = 0; i < 1'000'000; ++i) work = work * 1.0000001 + 1e-9;
-  statistics->on_end(call_of(k_barrier, {}));
+  statistics->on_end(call_of(k_barrier, {}), read_ticks());
   const std::chrono::duration<double> around = std::chrono::steady_clock::now() - begun;
-  statistics->on_end(call_of(k_send, {}));  // its begin was not seen
+  statistics->on_end(call_of(k_send, {}), read_ticks());  // its begin was not seen
   EXPECT_GT(work, 1);
   const auto functions = statistics->record().functions;
   EXPECT_EQ(functions[0].time.value, 0);
@@ -213,8 +215,8 @@ void start(MpiStatistics& to, Function function, std::vector<std::uint64_t> argu
   MpiCall call{};
   call.function = function;
   call.registers = arguments.data();
-  to.on_begin();
-  to.on_end(call);
+  to.on_begin(read_ticks());
+  to.on_end(call, read_ticks());
 }
 
 TEST_F(MpiStatisticsTest, PersistentOperations_EachStartMovesWhatItsInitDescribed) {

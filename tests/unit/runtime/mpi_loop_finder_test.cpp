@@ -100,6 +100,22 @@ TEST(MpiLoopFinder, HaloExchange_ReductionEvery10_CountsTimeSteps) {
   EXPECT_EQ(program.iterations(), 60U);
 }
 
+TEST(MpiLoopFinder, ManyCallsInIteration_MemoryOfCallsIsShorterThanPatience) {
+  SimulatedProgram program;
+  // A loop that never iterates is around the main loop, which therefore is observed for a while.
+  program.loop(9, 1, [&](int) {
+    program.call(100);
+    program.loop(1, 300, [&](int) {
+      for (int i = 0; i < 5000; ++i) program.call(1, 1e-7);
+      program.compute(1e-3);
+      program.call(2);
+    });
+  });
+  program.finish();
+  EXPECT_EQ(program.main_loop(), "loop1");
+  EXPECT_EQ(program.iterations(), 300U);
+}
+
 TEST(MpiLoopFinder, ReportedLoop_RareCallsOnly_CountsExactlyWithoutProbes) {
   std::uint64_t boundaries = 0;
   MpiLoopFinder finder(

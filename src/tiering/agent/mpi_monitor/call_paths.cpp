@@ -40,9 +40,14 @@ std::size_t CallPaths::HashOfSite::operator()(const Site& site) const noexcept {
   return static_cast<std::size_t>(((code ^ (stack * k_odd)) * k_odd) >> 16);
 }
 
+std::vector<CallPaths::Variant>& CallPaths::variants_at(const Site& site) {
+  auto& recent = recent_[HashOfSite()(site) % recent_.size()];
+  if (!recent.variants || recent.site != site) recent = {site, &sites_[site]};
+  return *recent.variants;
+}
+
 std::optional<runtime::CallPath> CallPaths::find(const MpiCall& call) {
-  const Site site{call.call_site, call.frame, call.function};
-  auto& variants = sites_[site];
+  auto& variants = variants_at({call.call_site, call.frame, call.function});
   for (const auto& one : variants) {
     const auto& addresses = paths_[one.path].addresses;
     const bool is_same =

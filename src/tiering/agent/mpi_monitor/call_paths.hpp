@@ -7,6 +7,7 @@
 // thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -55,11 +56,17 @@ class CallPaths {
     std::size_t operator()(const Site& site) const noexcept;
   };
 
+  std::vector<Variant>& variants_at(const Site& site);
   std::optional<runtime::CallPath> unwind(const MpiCall& call, std::vector<Variant>& variants);
 
   std::vector<Path> paths_;
   std::map<std::pair<std::uint16_t, std::vector<std::uint64_t>>, runtime::CallPath> numbers_;
   std::unordered_map<Site, std::vector<Variant>, HashOfSite> sites_;
+  struct Recent {
+    Site site{};
+    std::vector<Variant>* variants = nullptr;  // in sites_, which keeps its values where they are
+  };
+  std::array<Recent, 128> recent_;  // direct-mapped by hash
 };
 
 }  // namespace terrace::agent

@@ -65,7 +65,8 @@ void LoopRequests::send() {
   for (const auto address : request.addresses) {
     // A return address may be behind the end of a function; the call is before it.
     const auto symbol = find_symbol(process_, address - 1);
-    const bool is_known = symbol.site.module >= 0;
+    // The C library has what looks like a loop around main().
+    const bool is_known = symbol.site.module >= 0 && !is_runtime_library(symbol.path);
     request.biases.push_back(address - 1 - symbol.site.offset);
     positions.push_back({is_known ? symbol.path : "", symbol.site.offset});
   }

@@ -4,7 +4,6 @@
 #include "agent/mpi_monitor/mpi_monitor.hpp"
 
 #include <dlfcn.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +24,7 @@
 #include "agent/mpi_monitor/mpi_statistics.hpp"
 #include "agent/mpi_monitor/python_paths.hpp"
 #include "agent/mpi_objects/mpi_object_placer.hpp"
-#include "core/system_time.hpp"
+#include "core/tick_clock.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbol_names.hpp"
 #include "observe/threads/thread.hpp"
@@ -46,8 +45,6 @@ constexpr Seconds k_min_rated{0.5};               // to which the hits of a shor
 constexpr Seconds k_min_region{1e-6};             // between calls, in the sequence of calls
 constexpr const char* k_mpi_calls = "MPI calls";
 
-Seconds read_monotonic_clock() { return Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))}; }
-
 // Returns whether the call ends a phase and is one itself (runtime/mpi/mpi_calls.hpp).
 bool ends_phase(MpiClass function_class) {
   switch (function_class) {
@@ -60,6 +57,12 @@ bool ends_phase(MpiClass function_class) {
     default:
       return false;
   }
+}
+
+// Returns whether the call says nothing of loops and phases. Programs make many such calls: they ask for their rank in
+// inner loops, and test whether a message has come until one has.
+bool is_irrelevant(MpiClass function_class) {
+  return function_class == MpiClass::k_local || function_class == MpiClass::k_test;
 }
 
 // Returns "exchange:33"; without line information "exchange+28"; without a name "1a2b3c4d+0x4711".
@@ -84,11 +87,13 @@ struct MpiMonitor::State {
   State(Process& of, std::string directory, std::function<void()> first)
       : process(of), requests(of, std::move(directory)), on_first_call(std::move(first)) {}
 
-  void begin(const MpiCall& call) {
+  void begin(const MpiCall& call, std::uint64_t ticks) {
     if (on_first_call) std::exchange(on_first_call, nullptr)();
+    call_begun = clock.time_of(ticks);
+    if (is_irrelevant(call.function_class)) return;
     auto path = paths.find(call);
     if (!path) return;
-    now = call_begun = read_monotonic_clock();
+    now = call_begun;
     if (*path == num_paths) add_path(*path);
     std::optional<runtime::LoopHead> ended_loop;
     if (interpreted.contains(*path)) path = find_python_path(*path, ended_loop);
@@ -106,9 +111,10 @@ struct MpiMonitor::State {
     is_found = finder.in_loop();
   }
 
-  void end(const MpiCall& call) {
-    now = read_monotonic_clock();
+  void end(const MpiCall& call, std::uint64_t ticks) {
+    now = clock.time_of(ticks);
     if (call_begun.value > 0) observe::g_time_in_mpi += now - std::exchange(call_begun, {});
+    if (is_irrelevant(call.function_class)) return;
     if (regions && ends_phase(call.function_class)) end_in_sequence();
     if (!regions && std::exchange(is_open, false)) finder.on_call_end(now);
   }
@@ -194,8 +200,10 @@ struct MpiMonitor::State {
 
   // Sets breakpoints for the loops that the finder wants to be probed.
   void set_probes() {
+    if (finder.probes_version() == probed_version || !can_probe) return;
+    probed_version = finder.probes_version();
     const auto& wanted = finder.probes();
-    if (wanted == probed || !can_probe) return;
+    if (wanted == probed) return;
     probed = wanted;
     if (!probes) {
       if (!observe::FunctionProbes::unavailable_reason().empty()) {
@@ -231,8 +239,8 @@ struct MpiMonitor::State {
 
   [[nodiscard]] bool should_use_sequence(runtime::CallPath path) {
     if (!can_probe) return true;
-    calls_without_loop = without_loops.contains(path) ? calls_without_loop + 1 : 0;
-    return calls_without_loop >= k_calls_without_loop && !finder.in_loop();
+    calls_without_loop = !finder.in_loop() && without_loops.contains(path) ? calls_without_loop + 1 : 0;
+    return calls_without_loop >= k_calls_without_loop;
   }
 
   // --- iterations from the sequence of calls ---
@@ -264,7 +272,8 @@ struct MpiMonitor::State {
     if (!boundary.begins_loop.empty() && !regions)
       process.runtime->note("note", std::string(profile::k_phases_from) + k_mpi_calls);
     process.runtime->on_phase_boundary(boundary);
-    if (call_begun.value > 0) call_begun = read_monotonic_clock();  // what a boundary takes is not the call's time
+    if (call_begun.value > 0)
+      call_begun = clock.time_of(read_ticks());  // what a boundary takes is not the call's time
   }
 
   std::string call_name(runtime::CallPath path) {
@@ -306,6 +315,7 @@ struct MpiMonitor::State {
   std::optional<runtime::RegionPhases> regions;  // of the sequence of calls, once that is used
   std::vector<ProbedLoop> probed_loops;          // by number of the probe
   std::vector<runtime::LoopHead> probed;
+  std::uint64_t probed_version = 0;  // finder.probes_version() of these
   std::map<runtime::LoopHead, LoopRequests::Loop> code;  // of native loops
   std::map<runtime::CallPath, std::string> site_names;
   std::set<runtime::CallPath> without_loops;
@@ -317,6 +327,7 @@ struct MpiMonitor::State {
   runtime::CallPath last_path = 0;
   std::optional<runtime::CallPath> open_region;
   std::size_t calls_without_loop = 0;
+  TickClock clock;
   Seconds now;
   Seconds last_poll;
   Seconds call_begun;    // the call that has not ended; 0: unknown
@@ -331,19 +342,19 @@ MpiMonitor::~MpiMonitor() = default;
 
 bool MpiMonitor::in_loop() const noexcept { return state_ && state_->is_found; }
 
-void MpiMonitor::on_begin(const MpiCall& call) noexcept {
+void MpiMonitor::on_begin(const MpiCall& call, std::uint64_t ticks) noexcept {
   if (!state_) return;
   try {
     if (call.function_class == MpiClass::k_finalize) return state_->finish();
-    state_->begin(call);
+    state_->begin(call, ticks);
   } catch (const std::exception&) {  // no memory: the call is not evaluated
   }
 }
 
-void MpiMonitor::on_end(const MpiCall& call) noexcept {
+void MpiMonitor::on_end(const MpiCall& call, std::uint64_t ticks) noexcept {
   if (!state_) return;
   try {
-    state_->end(call);
+    state_->end(call, ticks);
   } catch (const std::exception&) {  // no memory
   }
 }
@@ -372,21 +383,23 @@ MpiMonitor* find_monitor(const Process& here) noexcept {
 void on_call_begin(const MpiCall* call) noexcept {
   auto* const here = ensure_started();
   if (!here) return;
+  const auto ticks = read_ticks();
   if (auto* const monitor = find_monitor(*here)) {
     const observe::RuntimeScope inside;
-    monitor->on_begin(*call);
+    monitor->on_begin(*call, ticks);
   }
   if (here->mpi_objects) here->mpi_objects->on_call_begin(*call);
-  mpi_statistics().on_begin();
+  mpi_statistics().on_begin(ticks);
 }
 
 void on_call_end(const MpiCall* call) noexcept {
   auto* const here = process();
   if (!here) return;
+  const auto ticks = read_ticks();
   const observe::RuntimeScope inside;
-  mpi_statistics().on_end(*call);
+  mpi_statistics().on_end(*call, ticks);
   if (here->mpi_objects) here->mpi_objects->on_call_end(*call);
-  if (auto* const monitor = find_monitor(*here)) monitor->on_end(*call);
+  if (auto* const monitor = find_monitor(*here)) monitor->on_end(*call, ticks);
 }
 
 constexpr MpiListener k_listener{&on_call_begin, &on_call_end};

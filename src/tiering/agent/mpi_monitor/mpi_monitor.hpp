@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -28,9 +29,10 @@ class MpiMonitor {
   MpiMonitor(const MpiMonitor&) = delete;
   MpiMonitor& operator=(const MpiMonitor&) = delete;
 
-  // Called by the layer at an outermost call, in the program's main thread.
-  void on_begin(const MpiCall& call) noexcept;
-  void on_end(const MpiCall& call) noexcept;
+  // Called by the layer at an outermost call, in the program's main thread. `ticks`: the present time
+  // (read_ticks()).
+  void on_begin(const MpiCall& call, std::uint64_t ticks) noexcept;
+  void on_end(const MpiCall& call, std::uint64_t ticks) noexcept;
   // Ends the main loop, and stops monitoring.
   void end() noexcept;
   // Returns whether a loop was found and has not ended. Thread-safe.

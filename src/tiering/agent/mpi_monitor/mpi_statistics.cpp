@@ -14,24 +14,12 @@
 #include <utility>
 
 #include "core/system_time.hpp"
+#include "core/tick_clock.hpp"
 #include "observe/threads/thread.hpp"
 
 namespace terrace::agent {
 
 namespace {
-
-// Returns the ticks of the processor's clock, which is cheaper to read than the kernel's.
-std::uint64_t read_ticks() noexcept {
-#if defined(__x86_64__)
-  return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t value = 0;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(value));
-  return value;
-#else
-#error "read_ticks() is not written for this processor"
-#endif
-}
 
 double read_seconds() noexcept { return to_seconds(read_kernel_clock(CLOCK_MONOTONIC)); }
 
@@ -198,16 +186,15 @@ std::uint64_t request_key(const MpiCall& call, std::uint64_t array, std::size_t 
 
 }  // namespace
 
-void MpiStatistics::on_begin() noexcept {
+void MpiStatistics::on_begin(std::uint64_t ticks) noexcept {
   if (first_ticks_.load(std::memory_order_relaxed) == 0) [[unlikely]] {
     first_time_.store(read_seconds(), std::memory_order_relaxed);  // racing threads store nearly the same values
     first_ticks_.store(read_ticks(), std::memory_order_relaxed);
   }
-  t_state.begun = read_ticks();
+  t_state.begun = ticks;
 }
 
-void MpiStatistics::on_end(const MpiCall& call) noexcept {
-  const auto now = read_ticks();
+void MpiStatistics::on_end(const MpiCall& call, std::uint64_t ticks) noexcept {
   const auto begun = std::exchange(t_state.begun, 0);
   if (call.function >= k_max_functions) return;
   const auto role = role_of(call.function);
@@ -217,7 +204,7 @@ void MpiStatistics::on_end(const MpiCall& call) noexcept {
   const std::lock_guard lock(lock_);
   auto& use = functions_[call.function];
   ++use.calls;
-  if (begun != 0) use.ticks += now - begun;
+  if (begun != 0) use.ticks += ticks - begun;
   if (role == Role::k_start || role == Role::k_start_all) return add_started(use, call);
   if (!is_described) return;
   if (role == Role::k_moves) return add(use, operation);

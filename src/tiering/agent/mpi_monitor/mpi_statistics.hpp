@@ -43,10 +43,10 @@ class MpiStatistics {
   MpiStatistics(const MpiStatistics&) = delete;
   MpiStatistics& operator=(const MpiStatistics&) = delete;
 
-  // Notes when the calling thread's outermost call began.
-  void on_begin() noexcept;
+  // Notes when the calling thread's outermost call began (read_ticks()).
+  void on_begin(std::uint64_t ticks) noexcept;
   // Counts the call, which has returned. Thread-safe; does not allocate.
-  void on_end(const MpiCall& call) noexcept;
+  void on_end(const MpiCall& call, std::uint64_t ticks) noexcept;
   // Returns the sums so far. Thread-safe.
   [[nodiscard]] profile::MpiRecord record() const;
 

@@ -18,21 +18,20 @@ bool is_reported(LoopHead head) { return (head & k_reported_head) != 0; }
 }  // namespace
 
 void MpiLoopFinder::set_loops(CallPath path, std::vector<LoopHead> loops) {
-  loops_[path] = std::move(loops);
+  auto& known = paths_[path];
+  known.has_loops = true;
+  known.loops = std::move(loops);
+  std::erase_if(known.loops, [this](LoopHead head) { return rejected_.contains(head); });
+  ++active_version_;
   is_stale_ = is_stale_ || std::ranges::find(events_, path, &MpiCallEvent::path) != events_.end();
 }
 
 void MpiLoopFinder::reject(LoopHead head) {
   if (!rejected_.insert(head).second) return;
   if (head == main_) end_main();
+  for (auto& [path, known] : paths_) std::erase(known.loops, head);
+  ++active_version_;
   is_stale_ = true;
-}
-
-// Requires: the path's loops are known.
-std::vector<LoopHead> MpiLoopFinder::loops_of(CallPath path) const {
-  auto loops = loops_.at(path);
-  std::erase_if(loops, [this](LoopHead head) { return rejected_.contains(head); });
-  return loops;
 }
 
 void MpiLoopFinder::on_iterations(LoopHead head, std::uint32_t times) {
@@ -41,16 +40,20 @@ void MpiLoopFinder::on_iterations(LoopHead head, std::uint32_t times) {
 }
 
 // Enters and leaves candidates as the event's path says. A path of unknown loops changes nothing.
-void MpiLoopFinder::update_active(std::size_t number) {
-  if (!loops_.contains(event(number).path)) return;
-  const auto loops = loops_of(event(number).path);
+void MpiLoopFinder::update_active(std::size_t number, Path& path) {
+  if (!path.has_loops || path.checked == active_version_) return;
+  const auto& loops = path.loops;
   std::size_t common = 0;
   while (common < active_.size() && common < loops.size() && active_[common].head == loops[common]) ++common;
+  if (common < active_.size() || common < loops.size()) ++active_version_;
   active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(common), active_.end());
   for (; common < loops.size(); ++common) {
     active_.emplace_back(loops[common], number);
-    if (is_reported(loops[common])) active_.back().probed_at = number;
+    if (!is_reported(loops[common])) continue;
+    active_.back().probed_at = number;
+    active_.back().observed_since = event(number).begin;
   }
+  path.checked = active_version_;
 }
 
 bool MpiLoopFinder::is_active(LoopHead head) const {
@@ -62,7 +65,9 @@ void MpiLoopFinder::rebuild_active() {
   is_stale_ = false;
   auto known = std::move(active_);
   active_.clear();
-  for (auto number = forgotten_; number < num_events(); ++number) update_active(number);
+  ++active_version_;
+  for (auto number = forgotten_; number < num_events(); ++number)
+    update_active(number, paths_[event(number).path]);
   for (auto& loop : active_) {
     const auto before = std::ranges::find(known, loop.head, &Active::head);
     if (before == known.end() || !before->probed_at) continue;
@@ -76,12 +81,21 @@ void MpiLoopFinder::rebuild_active() {
 
 // Probes the outermost candidates in which there were some calls; only enclosing ones once there is a main loop.
 void MpiLoopFinder::choose_probes() {
+  if (chosen_for_ == active_version_) return;
+  chosen_for_ = active_version_;
+  ++probes_version_;
   probes_.clear();
   for (auto& loop : active_) {
     if (is_reported(loop.head)) continue;
     if (probes_.size() == k_max_probes) break;
-    if (num_events() - loop.first_event < k_min_events) break;  // inner ones have no more
-    if (!loop.probed_at) loop.probed_at = num_events();
+    if (num_events() - loop.first_event < k_min_events) {  // inner ones have no more
+      chosen_for_ = 0;
+      break;
+    }
+    if (!loop.probed_at) {
+      loop.probed_at = num_events();
+      loop.observed_since = events_.back().begin;
+    }
     probes_.push_back(loop.head);
     if (loop.head == main_) break;
   }
@@ -93,6 +107,8 @@ bool MpiLoopFinder::begin_iterations(std::size_t number) {
     if (loop.pending == 0) continue;
     loop.without_calls += std::exchange(loop.pending, 0) - 1;
     loop.iterations.push_back(number);
+    // A breakpoint may be left from an earlier visit, in which the loop was probed.
+    if (loop.observed_since.value == 0) loop.observed_since = event(number).begin;
     any = true;
   }
   return any;
@@ -119,9 +135,7 @@ std::size_t MpiLoopFinder::choose_main() const {
     if (loop.iterations.empty() || loop.iterations.back() != now || !is_steady(loop)) continue;
     if (i == 0) return i;
     // Enclosing loops may yet turn out to be the main loop.
-    // A breakpoint may be left from an earlier visit, in which the loop was probed.
-    const auto since = std::max(loop.probed_at.value_or(loop.iterations.front()), forgotten_);
-    const auto observed = event(now).begin - event(since).begin;
+    const auto observed = event(now).begin - loop.observed_since;
     const auto enclosing = std::span(active_).first(i);
     const bool is_alone = std::ranges::all_of(enclosing, [](const Active& one) { return one.iterations.empty(); });
     if (loop.iterations.size() > k_min_inner && observed >= (is_alone ? k_short_patience : k_patience)) return i;
@@ -172,8 +186,9 @@ void MpiLoopFinder::select_main(std::size_t position) {
     const auto end = loop.iterations[i + 1] - forgotten_;
     observed.push_back({std::span(events_).subspan(begin, end - begin), events_[end].begin});
   }
-  phases_ = choose_mpi_phases(observed);
+  for (const auto& [path, phase] : choose_mpi_phases(observed)) paths_[path].phase = phase;
   main_ = loop.head;
+  chosen_for_ = 0;
   loop_name_ = names_.loop(main_);
   before_ = iterations_before(loop) + count - 1 + loop.without_calls;
   reported_ = 0;
@@ -203,10 +218,11 @@ void MpiLoopFinder::on_call_begin(CallPath path, bool ends_phase, Seconds now) {
   if (is_stale_) rebuild_active();
   events_.push_back({path, ends_phase, now, now});
   const auto number = num_events() - 1;
-  update_active(number);
+  auto& known = *(last_path_ = &paths_[path]);
+  update_active(number, known);
   if (main_ != 0 && !is_active(main_)) end_main();
   // The hit by which a loop ends precedes a call outside of it, so a call of unknown place begins no iteration.
-  const bool begins = loops_.contains(path) && begin_iterations(number);
+  const bool begins = known.has_loops && begin_iterations(number);
   const auto main_before = main_;
   if (begins)
     if (const auto chosen = choose_main(); chosen != k_nothing) select_main(chosen);
@@ -214,7 +230,7 @@ void MpiLoopFinder::on_call_begin(CallPath path, bool ends_phase, Seconds now) {
     const auto loop = std::ranges::find(active_, main_, &Active::head);
     if (!loop->iterations.empty() && loop->iterations.back() == number)
       report_iteration(false);
-    else if (const auto phase = phases_.find(path); phase != phases_.end() && phase->second.at_begin)
+    else if (known.phase.at_begin)
       report_phase(names_.call(path));
   }
   choose_probes();
@@ -224,10 +240,7 @@ void MpiLoopFinder::on_call_end(Seconds now) {
   if (events_.empty()) return;
   auto& last = events_.back();
   last.end = now;
-  if (is_reported_) {
-    const auto phase = phases_.find(last.path);
-    if (phase != phases_.end() && phase->second.at_end) report_phase(names_.site(last.path));
-  }
+  if (is_reported_ && last_path_->phase.at_end) report_phase(names_.site(last.path));
   if (events_.size() >= k_max_events) forget_events();
 }
 
@@ -245,7 +258,8 @@ void MpiLoopFinder::forget_events() {
 
 void MpiLoopFinder::end_main() {
   main_ = 0;
-  phases_.clear();
+  chosen_for_ = 0;
+  for (auto& [path, known] : paths_) known.phase = {};
   if (!std::exchange(is_reported_, false)) return;
   finished_ = before_ + reported_;
   PhaseBoundary boundary;

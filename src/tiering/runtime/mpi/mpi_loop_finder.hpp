@@ -60,6 +60,8 @@ class MpiLoopFinder {
   void reject(LoopHead head);
   // Returns the loops to probe, outermost first. May change with each call.
   [[nodiscard]] const std::vector<LoopHead>& probes() const { return probes_; }
+  // Returns a version that changes whenever probes() may have.
+  [[nodiscard]] std::uint64_t probes_version() const { return probes_version_; }
 
   // Reports how often the loop's breakpoint was reached since the last MPI call. Called before on_call_begin.
   void on_iterations(LoopHead head, std::uint32_t times);
@@ -80,16 +82,24 @@ class MpiLoopFinder {
     LoopHead head;
     std::size_t first_event;               // of this visit; events are numbered from the first one
     std::optional<std::size_t> probed_at;  // the event from which it was probed
+    Seconds observed_since;                // the time of that event, or of the first iteration; 0: neither
     std::uint32_t pending = 0;             // hits since the last event
     std::uint64_t without_calls = 0;       // iterations without any MPI call, or forgotten
     std::vector<std::size_t> iterations;   // the events that began one
   };
 
+  // What is known of a call path.
+  struct Path {
+    bool has_loops = false;       // set_loops() was called
+    std::vector<LoopHead> loops;  // around it, outermost first, without rejected ones
+    std::uint64_t checked = 0;    // active_version_ when active_ agreed with `loops`
+    MpiPhaseBoundaries phase;     // of the main loop
+  };
+
   [[nodiscard]] const MpiCallEvent& event(std::size_t number) const { return events_[number - forgotten_]; }
   [[nodiscard]] std::size_t num_events() const { return forgotten_ + events_.size(); }
-  [[nodiscard]] std::vector<LoopHead> loops_of(CallPath path) const;
   [[nodiscard]] bool is_active(LoopHead head) const;
-  void update_active(std::size_t number);
+  void update_active(std::size_t number, Path& path);
   void rebuild_active();
   void choose_probes();
   // Begins the iterations whose breakpoints were reached. Returns whether any did.
@@ -107,19 +117,22 @@ class MpiLoopFinder {
 
   Names names_;
   BoundaryCallback on_boundary_;
-  std::unordered_map<CallPath, std::vector<LoopHead>> loops_;
+  std::unordered_map<CallPath, Path> paths_;
+  Path* last_path_ = nullptr;  // of the last event
   std::unordered_set<LoopHead> rejected_;
   std::vector<LoopHead> probes_;
+  std::uint64_t probes_version_ = 0;
+  std::uint64_t chosen_for_ = 0;  // active_version_ when the probes were chosen; 0: they may change with any call
   std::vector<MpiCallEvent> events_;
   std::size_t forgotten_ = 0;  // events before the remembered ones
   std::vector<Active> active_;
-  bool is_stale_ = false;  // loops of earlier events have become known
-  LoopHead main_ = 0;      // 0: none
+  std::uint64_t active_version_ = 1;  // incremented when active_, or the loops of a path, may have changed
+  bool is_stale_ = false;             // loops of earlier events have become known
+  LoopHead main_ = 0;                 // 0: none
   bool is_reported_ = false;
   std::uint64_t before_ = 0;    // iterations of the main loop before it was reported
   std::uint64_t reported_ = 0;  // iterations since then
   std::uint64_t finished_ = 0;  // iterations of the main loop's visit that has ended
-  std::unordered_map<CallPath, MpiPhaseBoundaries> phases_;
   std::string loop_name_;
 };
 

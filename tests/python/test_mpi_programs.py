@@ -125,6 +125,7 @@ def test_iterations_are_the_programs_own(mpi, is_inside, tmp_path):
         assert iterations == steps
     lines = [line for line in done.stderr.splitlines() if "profile in" in line]
     assert len(lines) == 1, done.stderr
+    assert re.search(rf"terrace: 2 ranks: (.*; )?{steps} iterations(, \d+ of them)? in ", lines[0])
     with sqlite3.connect(tmp_path / "halo.terrace") as database:
         phases = {name for (name,) in database.execute("SELECT DISTINCT name FROM phase_instance")}
         notes = {text for (text,) in database.execute("SELECT text FROM note")}
@@ -150,6 +151,33 @@ def test_killed_rank_is_named(mpi, tmp_path):
     assert len(re.findall(r"terrace: rank 1 of 2 \(halo, \d+\) was ended by SIGKILL", done.stderr)) == 1, (
         done.stderr
     )
+
+
+@pytest.mark.parametrize("is_inside", [False, True], ids=["outside", "inside"])
+def test_profile_without_a_name_has_the_programs(mpi, is_inside, tmp_path):
+    launcher, program = mpi
+    terrace = [TERRACE, "run", *WATCHING, "--profile", "--"]
+    run_job([*launcher, *terrace, program, 40] if is_inside else [*terrace, *launcher, program, 40], tmp_path)
+    (profile,) = tmp_path.glob("*.terrace")
+    assert profile.name.startswith("halo.")
+
+
+def test_sentences_on_the_launch_are_printed_once(mpi, tmp_path):
+    """Each rank has a launcher, and all of these would say the same."""
+    launcher, program = mpi
+    (tmp_path / "none.toml").write_text(
+        'schema = 2\nplanner = "slow-only"\nmachine = "same-node"\nloop = "main"\nbudget = ["near=24MiB"]\n'
+        'phases = ["main"]\n'
+    )
+    own = [TERRACE, "run", *WATCHING[:2], "--fast", "8MiB", "--plan", "none.toml", "--"]
+    done = run_job([*launcher, *own, program, 40], tmp_path)
+    said = [line for line in done.stderr.splitlines() if "was made for more than this budget (8MiB)" in line]
+    assert len(said) == 1, done.stderr
+
+
+def test_mpi_objects_of_a_program_without_mpi_are_told(tmp_path):
+    done = run_job([TERRACE, "run", *WATCHING, "--mpi-objects", "windows=near", "--", "true"], tmp_path)
+    assert "terrace: --mpi-objects: true has called no function of MPI, so there was nothing to place" in done.stderr
 
 
 def test_program_without_mpi_has_no_mpi_functions(tmp_path):

@@ -25,8 +25,7 @@ def plan_all_ranks(
         raise WrongCallError(f"--output {output}: --all-ranks writes a file for each rank; name a folder")
     with progress(f"planning with {planner}"):
         plans = plan_ranks(store, machine, limit, planner)
-    if output:
-        _write(output, plans)
+    removed = _write(output, plans) if output else []
     if json:
         print_json({"planner": planner, "ranks": [_document(each) for each in plans]})
         return
@@ -44,6 +43,8 @@ def plan_all_ranks(
     out.print("\nFast memory is divided among the ranks of a node so that the job's phases become short.")
     if output:
         words = _command(store, plans, machine, limit, output)
+        if removed:
+            print(f"\nremoved plans of ranks that this job does not have: {', '.join(removed)}")
         print(f"\nwritten to {output}; run with these plans, by the launcher of the job:\n    {shlex.join(words)}")
     for warning in sorted({each.warning for each in plans if each.warning}):
         ranks = ", ".join(str(each.rank) for each in plans if each.warning == warning)
@@ -66,8 +67,8 @@ def _command(
     return ["terrace", "simulate" if run.virtual else "run", *where, *budget, "--plan", str(output), "--", *job]
 
 
-def _write(folder: Path, plans: list[RankPlan]) -> None:
-    """Writes the files, and removes those of ranks that an earlier job had."""
+def _write(folder: Path, plans: list[RankPlan]) -> list[str]:
+    """Writes the files, and removes those of ranks that an earlier job had. Returns the names of these."""
     try:
         folder.mkdir(exist_ok=True)
         names = [folder / f"rank-{each.rank}.toml" for each in plans]
@@ -78,6 +79,7 @@ def _write(folder: Path, plans: list[RankPlan]) -> None:
             each.plan.write(str(path))
         for path in others:
             path.unlink()
+        return sorted(path.name for path in others)
     except OSError as error:
         raise TerraceError(f"--output {folder}: {error.strerror}") from error
 

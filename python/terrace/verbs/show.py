@@ -109,7 +109,7 @@ def show(
         coverage=store.coverage(run),
         notes=store.notes(run),
         mpi=mpi,
-        others=len(store.runs()) - 1,
+        others=sum((one.rank is None) == (run.rank is None) for one in store.runs()) - 1,
         missing="" if profile.phases else store.what_is_missing(run, exact),
     )
     if json:
@@ -295,7 +295,8 @@ class View:
         where = f"{run.host}, {time} on {self.machine.name}"
         out.print(f"{run.name}{of_job(run)}, process {run.process} on {where}", markup=False)
         if self.others > 0:
-            out.print(f"({self.others} more in this file; select one with {option})", markup=False)
+            what = "" if run.rank is None else " rank" if self.others == 1 else " ranks"
+            out.print(f"({self.others} more{what} in this file; select one with {option})", markup=False)
         source = "exact counters of the simulator" if self.profile.exact else "estimates from samples"
         what = "Misses"
         if self.uses == "used":

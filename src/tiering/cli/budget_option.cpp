@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "cli/user_errors.hpp"
@@ -22,6 +23,17 @@ void check_fast(const std::string& fast) {
   if (size.value > 0 && size.value < k_page)
     throw Error(Code::invalid, fmt::format("--fast {}: {} is less than a page of memory; give at least {}, or 0{}",
                                            fast, format(size), format(Bytes{k_page}), unit_hint(fast)));
+}
+
+// Returns whether a plan was made for more of a place than the budget has.
+bool exceeds(const Plan& plan, const machine::Machine& machine, const machine::Budget& budget) {
+  std::string text;
+  for (const auto& part : plan.budget) text += (text.empty() ? "" : ",") + part;
+  if (text.empty()) return false;
+  const auto wanted = machine::parse_budget(machine, text);
+  for (std::size_t place = 0; place < wanted.size(); ++place)
+    if (wanted[place] > budget[place]) return true;
+  return false;
 }
 
 }  // namespace
@@ -51,6 +63,13 @@ void resolve_budget(const ConfigurationOptions& options, SlurmAllocation* slurm,
     configuration.budget = machine::whole_budget(machine);
   else
     configuration.budget = machine::parse_budget(machine, text);
+  if (!configuration.plan || (options.fast.empty() && options.budget.empty())) return;
+  const auto is_too_large = [&](const auto& one) { return exceeds(one.second, machine, configuration.budget); };
+  if (exceeds(*configuration.plan, machine, configuration.budget) ||
+      std::ranges::any_of(configuration.rank_plans, is_too_large))
+    sentences.push_back(
+        fmt::format("--plan {} was made for more than this budget ({}): what does not fit stays where it is",
+                    options.plan, text));
 }
 
 void limit_budget(runtime::SessionConfiguration& configuration, std::vector<std::string>& sentences) {

@@ -59,6 +59,21 @@ bool is_of(const JournalRecord& record, profile::RecordType type) {
   return static_cast<profile::RecordType>(record.type) == type;
 }
 
+// Returns the program of the MPI job's lowest rank in the journals; "" if they have no ranks.
+std::string find_rank_program(const Journals& journals) {
+  profile::RunRecord lowest;
+  for (const auto& [label, files] : journals)
+    for (const auto& file : files)
+      profile::visit_journal(file, [&](const JournalRecord& record) {
+        if (!is_of(record, profile::RecordType::run)) return;
+        profile::RunRecord run;
+        BlobReader reader(record.payload);
+        profile::decode(reader, run);
+        if (run.rank >= 0 && (lowest.rank < 0 || run.rank < lowest.rank)) lowest = run;
+      });
+  return lowest.rank < 0 ? "" : fs::path(lowest.program).filename().string();
+}
+
 bool is_of_loops(const JournalRecord& record) {
   return is_of(record, profile::RecordType::loop) || is_of(record, profile::RecordType::iteration);
 }
@@ -171,6 +186,10 @@ JournalFolder::~JournalFolder() {
 
 bool JournalFolder::has_iterations_or_loops() const { return any_record_in(path_, is_of_loops); }
 
+bool JournalFolder::has_mpi_calls() const {
+  return any_record_in(path_, [](const JournalRecord& record) { return is_of(record, profile::RecordType::mpi); });
+}
+
 bool JournalFolder::has_findings() const {
   return any_record_in(path_,
                        [](const JournalRecord& record) { return is_of_placing(record) || is_note(record); });
@@ -226,12 +245,15 @@ void JournalFolder::merge(const LaunchOptions& options, const ProfileOutputs& ou
   // Ranks that have a launcher each (`mpirun -n 4 terrace run ./app`) write one profile, and the last one reports.
   const auto mpi = read_mpi_rank();
   const auto mpi_job = mpi && mpi->size > 1 ? mpi->job : std::string();
-  const auto usual = outputs.default_folder() / (job.filename().string() + "." + job_id(mpi) + ".terrace");
+  Journals journals;
+  add_journals_in(journals, path_);
+  // Around an MPI launcher (`terrace run -- mpirun -n 4 ./app`) the profile has the name that it has inside.
+  const auto rank_program = mpi ? std::string() : find_rank_program(journals);
+  const auto name = rank_program.empty() ? job.filename().string() : rank_program;
+  const auto usual = outputs.default_folder() / (name + "." + job_id(mpi) + ".terrace");
   context.quiet = options.quiet;
   context.json = options.json;
   context.out_of_core = options.subcommand == "run" && !options.configuration.memory.empty();
-  Journals journals;
-  add_journals_in(journals, path_);
   try {
     for (const auto& [label, files] : journals) {
       context.requested = outputs.of(label, usual.string());

@@ -52,6 +52,7 @@ class JournalFolder {
 
   // Returns whether any journal has iterations or loops, beyond processes and allocations. Throws Error.
   [[nodiscard]] bool has_iterations_or_loops() const;
+  [[nodiscard]] bool has_mpi_calls() const;
   // Returns whether any journal has iterations, plans, transfers or notes that the user should see. True if one
   // cannot be read.
   [[nodiscard]] bool has_findings() const;

@@ -37,6 +37,7 @@
 #include "cli/summary.hpp"
 #include "cli/unobserved.hpp"
 #include "core/error.hpp"
+#include "core/mpi_rank.hpp"
 #include "observe/symbols/files/symbols_writer.hpp"
 #include "observe/symbols/symbols.hpp"
 #include "runtime/session/profile_source.hpp"
@@ -143,6 +144,9 @@ std::vector<std::string> find_memory_messages(const LaunchOptions& options, cons
     lines.push_back(fmt::format("there is one kind of memory here: {}",
                                 options.configuration.plan.empty() ? "there is nothing to choose for the program"
                                                                    : "the plan has nothing to move"));
+  if (session.mpi_objects.is_wanted() && ending.signal == 0 && !journals.has_mpi_calls())
+    lines.push_back(
+        fmt::format("--mpi-objects: {} has called no function of MPI, so there was nothing to place", program));
   add(find_intent_problems(by_intent, is_confined ? std::string() : session.intent.name));
   return lines;
 }
@@ -331,7 +335,8 @@ ChildExit run_program(const LaunchOptions& given) {
   const bool prints = !options.quiet && !options.json;
   // Without a request there may be no profile to name a folder for.
   if (!outputs.sentence().empty() && requests_profile(options)) sentences.push_back(outputs.sentence());
-  if (prints) print(sentences);
+  // The ranks of an MPI job have the same sentences.
+  if (const auto mpi = read_mpi_rank(); prints && (!mpi || mpi->rank == 0)) print(sentences);
   const auto ending = [&] {
     const LoopService loops(folder.path());
     const GaugeExporter gauges(options.gauges, [&] { return prepared->ledgers.views(); });

@@ -105,9 +105,14 @@ void read_plans(const std::string& path, const machine::Machine& machine,
   configuration.plan->loop = first.loop;
   const auto count = configuration.rank_plans.size();
   const auto own = read_mpi_rank();
-  if (own && !configuration.rank_plans.contains(own->rank))
-    sentences.push_back(
-        fmt::format("{} has no plan for rank {}: its data is in its default place", path, own->rank));
+  std::vector<std::uint32_t> without;
+  for (std::uint32_t rank = 0; own && rank < own->size; ++rank)
+    if (!configuration.rank_plans.contains(rank)) without.push_back(rank);
+  if (!without.empty())
+    sentences.push_back(fmt::format("{} has no plan for {} {}{}: data of {} is in its default place", path,
+                                    without.size() == 1 ? "rank" : "ranks", without.front(),
+                                    without.size() == 1 ? "" : fmt::format(" and {} more", without.size() - 1),
+                                    without.size() == 1 ? "this rank" : "these ranks"));
   else if (const auto last = configuration.rank_plans.rbegin()->first; !own && last + 1 != count)
     sentences.push_back(fmt::format(
         "{} has {} plans, the last for rank {}: data of other ranks is in its default place", path, count, last));

@@ -24,12 +24,11 @@ struct LoopSummary {
   std::string program, planner, backend;
   double loop = 0;  // seconds in the main loop
   std::int64_t iterations = 0;
-  std::int64_t observed = 0;  // of them
-  std::int64_t moves = 0;
-  std::int64_t moved = 0;  // bytes
+  std::int64_t observed = 0;          // of them
+  std::int64_t before = 0;            // iterations before the loop was detected, which are not among these
+  std::int64_t moves = 0, moved = 0;  // moved: bytes
   // Shares of uninstrumented code; 0: not measured.
-  double time_share = 0, time_at_least = 0, heap_share = 0;
-  double heap_uncovered = 0;  // bytes
+  double time_share = 0, time_at_least = 0, heap_share = 0, heap_uncovered = 0;  // heap_uncovered: bytes
   // Virtual time: seconds of core time per instruction, and whether they were calibrated for the program.
   double instruction_time = 0;
   bool core_time_fitted = false;
@@ -53,13 +52,15 @@ LoopSummary read_longest_loop(const std::string& path) {
       " (SELECT heap_uncovered / heap FROM coverage WHERE coverage.run = run.id),"
       " (SELECT heap_uncovered FROM coverage WHERE coverage.run = run.id),"
       " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
-      " COALESCE(core_time_fitted, 0), run.id, COALESCE(core_time_from, '')"
+      " COALESCE(core_time_fitted, 0), run.id, COALESCE(core_time_from, ''),"
+      " COALESCE(SUM(loop.turns_before), 0)"
       " FROM run LEFT JOIN main_loop AS loop ON loop.run = run.id GROUP BY run.id"
       " ORDER BY t DESC, (SELECT COUNT(*) FROM note WHERE note.run = run.id AND text LIKE 'no access was seen%'),"
       " (SELECT samples FROM coverage WHERE coverage.run = run.id) DESC LIMIT 1");
   LoopSummary summary;
   query.bind_all();
   if (!query.step()) return summary;
+  summary.before = query.integer(16);
   summary.program = query.text(0);
   summary.planner = query.text(1);
   summary.backend = query.text(2);
@@ -232,13 +233,14 @@ void print_warnings(const LoopSummary& loop, const std::string& path, bool is_pr
                format(Seconds{took}), format(Seconds{query.real(0)}), format(Seconds{query.real(1)}));
 }
 
-// Formats the loop's iterations with their mean time: two runs may detect the main loop at different iterations,
-// so that sums do not compare.
-std::string format_iterations(const LoopSummary& loop) {
-  const bool is_one = loop.iterations == 1;
-  auto text = fmt::format("{} {} in {} of {} time", loop.iterations, is_one ? "iteration" : "iterations",
-                          format(Seconds{loop.loop}), loop.backend);
-  if (!is_one) text += fmt::format(", {} each", format(Seconds{loop.loop / static_cast<double>(loop.iterations)}));
+// Formats the loop's iterations with their mean time. `counts_all`: first says how many the program had.
+std::string format_iterations(const LoopSummary& loop, bool counts_all = false) {
+  auto text = fmt::format("{} iteration{}", loop.iterations, loop.iterations == 1 ? "" : "s");
+  if (counts_all && loop.before > 0)
+    text = fmt::format("{} iterations, {} of them", loop.before + loop.iterations, loop.iterations);
+  text += fmt::format(" in {} of {} time", format(Seconds{loop.loop}), loop.backend);
+  if (loop.iterations != 1)
+    text += fmt::format(", {} each", format(Seconds{loop.loop / static_cast<double>(loop.iterations)}));
   return text + fmt::format(" ({})", loop.planner);
 }
 
@@ -276,7 +278,7 @@ void print_job(const JobSummary& job, const LoopSummary& loop, const profile::Me
   if (loop.iterations > 0) {
     const bool tells_moves = job.moves > 0 || text.empty();
     if (!text.empty()) text += "; ";
-    text += format_iterations(loop);
+    text += format_iterations(loop, job.ranks > 0);
     if (tells_moves)
       text += fmt::format(", {} moves of {}", job.moves, format(Bytes{static_cast<std::uint64_t>(job.moved)}));
     if (job.proven == 0 && job.moves > 0 && has_interval_loop(merged.path, loop.run))

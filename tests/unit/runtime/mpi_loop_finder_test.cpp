@@ -116,6 +116,20 @@ TEST(MpiLoopFinder, ManyCallsInIteration_MemoryOfCallsIsShorterThanPatience) {
   EXPECT_EQ(program.iterations(), 300U);
 }
 
+TEST(MpiLoopFinder, ShortLoopBehindMainLoop_IsNoMainLoop) {
+  SimulatedProgram program;
+  program.loop(1, 300, [&](int) {
+    program.compute(2e-3);
+    program.call(1);
+  });
+  program.loop(2, 16, [&](int) {
+    program.compute(2e-3);
+    program.call(2);
+  });
+  program.finish();
+  EXPECT_EQ(program.main_loop(), "loop1");
+}
+
 TEST(MpiLoopFinder, ReportedLoop_RareCallsOnly_CountsExactlyWithoutProbes) {
   std::uint64_t boundaries = 0;
   MpiLoopFinder finder(
@@ -142,7 +156,7 @@ TEST(MpiLoopFinder, SameSequence_OtherLoops_CountsDiffer) {
   SimulatedProgram nested;
   nested.loop(1, 6, [&](int) {
     nested.loop(2, 10, [&](int) {
-      nested.compute(1e-3);
+      nested.compute(5e-3);
       nested.call(1);
     });
     nested.call(2);
@@ -153,7 +167,7 @@ TEST(MpiLoopFinder, SameSequence_OtherLoops_CountsDiffer) {
 
   SimulatedProgram flat;
   flat.loop(1, 60, [&](int step) {
-    flat.compute(1e-3);
+    flat.compute(5e-3);
     flat.call(1);
     if (step % 10 == 9) flat.call(2);
   });
@@ -187,7 +201,7 @@ TEST(MpiLoopFinder, CalledFunctionWithLoop_NewInvocation_IsNotAnInnerIteration) 
   // A halo exchange loops over three dimensions: the iteration's boundary is in no sequence of calls.
   SimulatedProgram program;
   program.loop(1, 100, [&](int) {
-    program.compute(1e-3);
+    program.compute(5e-3);
     program.loop(2, 3, [&](int) {
       program.call(1);
       program.call(2);
@@ -295,7 +309,7 @@ TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
     program.loop(1, steps, [&](int step) {
       for (int site = 0; site < sites; ++site) {
         if (step % every[static_cast<std::size_t>(site)] != 0) continue;
-        program.compute(1e-3 * draw(90, 110) / 100);
+        program.compute(2e-2 * draw(90, 110) / 100);
         const auto path = static_cast<CallPath>(10 + site);
         const auto times = inner[static_cast<std::size_t>(site)];
         if (times == 0)

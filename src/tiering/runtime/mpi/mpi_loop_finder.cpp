@@ -133,9 +133,10 @@ std::size_t MpiLoopFinder::choose_main() const {
     const auto& loop = active_[i];
     if (loop.head == main_) return k_nothing;  // no enclosing loop replaces it
     if (loop.iterations.empty() || loop.iterations.back() != now || !is_steady(loop)) continue;
-    if (i == 0) return i;
-    // Enclosing loops may yet turn out to be the main loop.
     const auto observed = event(now).begin - loop.observed_since;
+    // Programs have short loops before and after the main loop.
+    if (i == 0 && (is_reported(loop.head) || observed >= k_short_patience)) return i;
+    // Enclosing loops may yet turn out to be the main loop.
     const auto enclosing = std::span(active_).first(i);
     const bool is_alone = std::ranges::all_of(enclosing, [](const Active& one) { return one.iterations.empty(); });
     if (loop.iterations.size() > k_min_inner && observed >= (is_alone ? k_short_patience : k_patience)) return i;

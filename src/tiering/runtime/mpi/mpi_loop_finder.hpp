@@ -6,10 +6,11 @@
 // every 10th time" are the same sequence. So candidates are the loops in the program's code around the call sites
 // of the stack at each call, and a breakpoint on an instruction of a candidate counts its iterations.
 //
-// Main loop: the outermost candidate with two complete iterations of similar duration. An inner loop is chosen
-// provisionally where its enclosing loops have not iterated for a while; it is withdrawn in favour of an enclosing
-// loop that turns out to have similar iterations. An iteration begins with the first MPI call after the breakpoint was
-// reached; that shifts all iterations by the same part of the loop. Phases: see mpi_phase_choice.hpp.
+// Main loop: the outermost candidate with two complete iterations of similar duration, once it was observed for
+// k_short_patience. An inner loop is chosen provisionally where its enclosing loops have not iterated for a while;
+// it is withdrawn in favour of an enclosing loop that turns out to have similar iterations. An iteration begins with
+// the first MPI call after the breakpoint was reached; that shifts all iterations by the same part of the loop.
+// Phases: see mpi_phase_choice.hpp.
 //
 // Iterations that ended before the breakpoint was set are counted by the call paths that occur equally often in
 // each observed iteration; if there are none, they are estimated from the mean duration.
@@ -48,8 +49,9 @@ class MpiLoopFinder {
   static constexpr std::size_t k_min_events = 4;        // in a loop before it is probed
   static constexpr double k_max_ratio = 2;              // of the durations of similar iterations
   static constexpr Seconds k_patience{0.5};             // until an inner loop is chosen provisionally
-  static constexpr Seconds k_short_patience{0.1};       // the same, if no enclosing loop has begun an iteration
-  static constexpr std::uint32_t k_min_inner = 8;       // its complete iterations then
+  // The same, if no enclosing loop has begun an iteration. Outermost loops are observed for as long.
+  static constexpr Seconds k_short_patience{0.1};
+  static constexpr std::uint32_t k_min_inner = 8;  // its complete iterations then
 
   MpiLoopFinder(Names names, BoundaryCallback on_boundary)
       : names_(std::move(names)), on_boundary_(std::move(on_boundary)) {}

@@ -33,6 +33,7 @@ _MAX_DIFFERENCE = 0.1  # between iterations, by the data they use; beyond, none 
 _GAP = 0.01  # between bound and known placement, relative; below, no solver is run
 _SOLVER_SECONDS = 2.0
 _SOLVER_SIZE = 2_000  # items x phases; beyond, the simplex method takes more than a second
+_MAX_EVALUATED = 256  # observed iterations, each of which is priced by itself
 _SAME = 0.01  # relative difference of two iterations' times that counts as equal
 _UNPROVEN = "From samples this is an estimate; a profile recorded with --exact has a proven bound."
 _SOLVER_WORK = 1e8  # nonzeros x iterations of the first-order method: about a second
@@ -197,7 +198,7 @@ def sampled_bound(
     shares, iterations = _shares_of_mean(problem, instances)
     if seen.difference > _MAX_DIFFERENCE:
         seconds = 0.0
-        for i, weight in enumerate(seen.weights):
+        for i, weight in zip(seen.numbers, seen.weights, strict=True):
             one = _core.Problem(seen.profile.only(i), seen.machine, budget, False)
             row, capacity = one.prices(math.fsum(one.measured), _PASSES)
             of_one, _ = _shares_of_mean(one, instances)
@@ -227,7 +228,8 @@ class _Observed:
 
     profile: _core.Profile
     machine: _core.Machine
-    weights: list[float]  # by observed iteration: the number of iterations that it represents
+    numbers: list[int]  # of the observed iterations that are evaluated, from 0: all, or evenly spaced ones of many
+    weights: list[float]  # of each: the number of iterations that it represents
     difference: float  # Problem.iteration_difference
     # Times of phases in iterations that were observed directly after another one. After an unobserved iteration
     # caches appear cold, and misses are counted that they would avoid.
@@ -244,13 +246,16 @@ def _observed(store: Store, run: Run, machine: str | None) -> _Observed:
         kept = _core.Store(str(store.path))
         profile = kept.profile(run.id, False)
         priced_on = _core.Machine.read(machine) if machine else kept.machine(run.id)
-        weights = profile.stand_for
-        several = range(profile.iterations if profile.iterations > 1 else 0)
+        stand_for = profile.stand_for
+        count = min(len(stand_for), _MAX_EVALUATED)
+        numbers = [i * len(stand_for) // count for i in range(count)]
+        ends = [*numbers[1:], len(stand_for)]
+        weights = [math.fsum(stand_for[i:end]) for i, end in zip(numbers, ends, strict=True)]
+        several = numbers if count > 1 else []
         each = [_core.Problem(profile.only(i), priced_on, cyclic=False) for i in several]
         difference = _core.Problem.iteration_difference(each) if each else 0.0
-        behind = zip(each[1:], weights, strict=False)
-        warm = [_times_of_phases(one) for one, before in behind if before == 1]
-        known[run.id, machine] = _Observed(profile, priced_on, weights, difference, warm)
+        warm = [_times_of_phases(one) for i, one in zip(several, each, strict=True) if i > 0 and stand_for[i - 1] == 1]
+        known[run.id, machine] = _Observed(profile, priced_on, numbers, weights, difference, warm)
     return known[run.id, machine]
 
 

@@ -196,11 +196,11 @@ class Store:
     def _profiled(self, run: Run, exact: bool) -> list[tuple[int, int, int]]:
         """Returns id, number and loop of the iterations whose mean is the profile."""
         return self._all(
-            "SELECT id, number, loop FROM iteration i WHERE run = ?1 AND exact = ?2 AND loop = (SELECT max(loop) "
-            "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop IN "
-            "(SELECT number FROM main_loop WHERE run = ?1)) "
-            "AND number >= (SELECT ifnull(max(number), 0) "
-            "FROM iteration WHERE run = ?1 AND exact = ?2 AND loop = i.loop AND anew) ORDER BY number, id",
+            "WITH profiled AS MATERIALIZED (SELECT max(loop) AS loop FROM iteration WHERE run = ?1 AND exact = ?2 "
+            "AND loop IN (SELECT number FROM main_loop WHERE run = ?1)) "
+            "SELECT id, number, loop FROM iteration WHERE run = ?1 AND exact = ?2 "
+            "AND loop = (SELECT loop FROM profiled) AND number >= (SELECT ifnull(max(number), 0) FROM iteration "
+            "WHERE run = ?1 AND exact = ?2 AND loop = (SELECT loop FROM profiled) AND anew) ORDER BY number, id",
             run.id,
             exact,
         )

@@ -338,7 +338,7 @@ def test_mpi_calls_have_times_bytes_and_imbalance(terrace, store_path, document,
     ]
     assert terrace("show", copy, "--rank", "0", "--all").stdout.count("MPICH 4.0.2#") >= 2
     text = " ".join(terrace("show", copy, "--rank", "0").stdout.split())
-    assert "Memory of MPICH 4.0.2: pools 8MiB in hbm0, fifos 16KiB; 4KiB of them stayed elsewhere." in text
+    assert "Memory of MPICH 4.0.2: pools 8MiB bound to hbm0, fifos 16KiB; 4KiB of them stayed elsewhere." in text
     assert "MPICH 4.0.2 library" in text and "MPICH 4.0.2#" not in text  # one row
     assert "In MPI: 1.06s, 10.6 % of the run, in 1,006 calls." in text
     assert "Recv 2 500ms 0B 10B Send 1,000 250ms 7.81MiB 0B" in text

@@ -40,3 +40,22 @@ def test_loop_bound_uses_the_best_prices(store_path, monkeypatch):
         assert bound.means == f"prices {candidates.index((row, capacity))}"
     monkeypatch.setattr(lower_bounds, "_candidates", lambda *_: [(on_copies, none, "")])
     assert lower_bounds.sampled_bound(problem, 1.0, store, run, budget).seconds < bounds[0] == bounds[1]
+
+
+def test_many_observed_iterations_are_represented_by_some(store_path, monkeypatch):
+    store = Store(store_path)
+    run = store.run()
+    whole = lower_bounds._observed(store, run, None)
+    count = len(whole.numbers)
+    assert count > 2
+    assert whole.numbers == list(range(count))
+    assert whole.weights == whole.profile.stand_for
+    monkeypatch.setattr(lower_bounds, "_MAX_EVALUATED", count - 1)
+    monkeypatch.setattr(lower_bounds, "_KNOWN", {})
+    some = lower_bounds._observed(store, run, None)
+    assert len(some.numbers) == count - 1
+    assert some.numbers[0] == 0
+    assert sum(some.weights) == sum(whole.weights)
+    # Each stands for itself and for those that are left out behind it.
+    ends = [*some.numbers[1:], count]
+    assert some.weights == [sum(whole.weights[i:end]) for i, end in zip(some.numbers, ends, strict=True)]

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,8 +87,10 @@ def _under_prefix(prefix: Path, suffix: str = "") -> Installation | None:
     )  # fmt: skip
 
 
-def find_installations() -> list[Installation]:
-    """Returns the installations of this machine."""
+def find_installations(prefixes: Iterable[str] | None = None) -> list[Installation]:
+    """Returns Debian's installations, and those of the prefixes, by default those that the environment names."""
+    if prefixes is None:
+        prefixes = filter(None, os.environ.get("TERRACE_MPI_PREFIXES", "").split(":"))
     found = []
     for kind in ("mpich", "openmpi"):
         tools = [shutil.which(f"{tool}.{kind}") for tool in ("mpicc", "mpirun", "mpifort")]
@@ -95,7 +98,7 @@ def find_installations() -> list[Installation]:
             version, library = _describe(tools[0])
             name = f"debian-{library.replace(' ', '-')}".lower()
             found.append(Installation(name, tools[0], tools[1], tools[2], version=version, library=library))
-    for prefix in filter(None, os.environ.get("TERRACE_MPI_PREFIXES", "").split(":")):
+    for prefix in prefixes:
         both = (_under_prefix(Path(prefix), suffix) for suffix in ("", "_abi"))
         found += [one for one in both if one]
     return found

@@ -5,20 +5,20 @@ their shares, in a guest with four nodes. Criteria of acceptance/mpi.
 
 from __future__ import annotations
 
-import re
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
-from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness import ROOT, TERRACE, Criterion, Measured, Unavailable
 
+from mpi_lines import node_plans
 from mpi_lines.jobs import ENVIRONMENT, launcher
+from mpi_lines.node_samples import Report, Sample, read_report
 
 sys.path.insert(0, str(ROOT / "tests" / "guest_bed"))
 import vm
@@ -28,65 +28,13 @@ NODES = (
     "768M:cpu=4:100ns/180ns:8192/4096:dist=10/21/13/23,512M:cpu=4:180ns/100ns:4096/8192:dist=21/10/23/13,"
     "96M:near=0:60ns/210ns:32768/3000:dist=13/23/10/23,128M:near=1:210ns/60ns:3000/32768:dist=23/13/23/10"
 )
-FAST_NODE = 2
 BUDGET = 24 << 20
 RANKS = 4
 KILLED = 3  # the rank with the most work
 ITERATIONS = 500
-PAGE = 4096
 MARGIN = 0.05  # s, between the journal's clock and the program's
+ARRAYS = "%uneven_ranks.c%"  # names of the program's arrays
 SOURCE = ROOT / "tests" / "support" / "uneven_ranks.c"
-
-
-@dataclass
-class Sample:
-    """The kernel's account of a rank's arrays at the end of a sweep. Times in s of CLOCK_MONOTONIC."""
-
-    begin: float
-    end: float
-    runs: list[tuple[int, int, int]]  # first address, one past the last, node
-
-    def nodes(self, low: int, high: int) -> Counter[int]:
-        """Returns the pages of [low, high), by node."""
-        found: Counter[int] = Counter()
-        for first, last, node in self.runs[max(bisect_right(self.runs, (low, 0, 0)) - 1, 0) :]:
-            if first >= high:
-                break
-            if node >= 0:  # else the page is on its way, or absent
-                found[node] += max((min(last, high) - max(first, low)) // PAGE, 0)
-        return +found
-
-    def fast_bytes(self) -> int:
-        return sum(last - first for first, last, node in self.runs if node == FAST_NODE)
-
-
-@dataclass
-class Report:
-    """The output of a rank."""
-
-    monotonic: float
-    real: float
-    samples: list[Sample] = field(default_factory=list)
-    killed: float | None = None
-
-
-def read_report(path: Path) -> Report:
-    """Reads the output of uneven_ranks.c."""
-    report = Report(0, 0)
-    runs: list[tuple[int, int, int]] = []
-    for line in path.read_text().splitlines():
-        word, *rest = line.split()
-        if word == "clock":
-            report.monotonic, report.real = int(rest[0]) * 1e-9, int(rest[1]) * 1e-9
-        elif word == "pages":
-            first = int(rest[0], 16)
-            runs.append((first, first + int(rest[1], 16) * PAGE, int(rest[2])))
-        elif word == "phase":
-            report.samples.append(Sample(int(rest[2]) * 1e-9, int(rest[3]) * 1e-9, sorted(runs)))
-            runs = []
-        elif word == "killed":
-            report.killed = int(rest[0]) * 1e-9
-    return report
 
 
 @dataclass
@@ -97,6 +45,7 @@ class Rank:
     born: dict[tuple[int, int], int]  # node at first, by object and chunk
     moves: dict[tuple[int, int], list[tuple[float, float, int, int]]]  # begun, done, from, to
     notes: list[tuple[float, str]]
+    zero: float = 0  # when the process started
 
     def allowed(self, one: int, chunk: int, sample: Sample) -> set[int]:
         """Returns the nodes on which the chunk's pages may have been during the sample."""
@@ -121,11 +70,10 @@ def read_rank(profile: Path, rank: int, report: Report) -> Rank | None:
             return None
         zero = run[1] * 1e-9 - report.real + report.monotonic
         node = dict(database.execute("SELECT id, numa_node FROM place WHERE machine = ?", (run[2],)))
-        found = Rank([], {}, {}, [])
+        found = Rank([], {}, {}, [], zero)
         objects = database.execute(
-            "SELECT id, address, size, chunk_size, chunks FROM object "
-            "WHERE run = ? AND name LIKE '%uneven_ranks.c%'",
-            (run[0],),
+            "SELECT id, address, size, chunk_size, chunks FROM object WHERE run = ? AND name LIKE ?",
+            (run[0], ARRAYS),
         ).fetchall()
         for one, address, size, chunk_size, chunks in objects:
             for chunk in range(chunks):
@@ -169,15 +117,6 @@ def _check_rank(number: int, report: Report, rank: Rank) -> tuple[int, list[str]
     return compared, problems
 
 
-def _divisions(rank: Rank) -> list[tuple[float, int, int]]:
-    """Returns the rank's divisions: when, among how many, and its share in MiB."""
-    found = []
-    for at, text in rank.notes:
-        if words := re.search(r"divided among (\d+) rank.* gets (\d+) MiB", text):
-            found.append((at, int(words[1]), int(words[2])))
-    return found
-
-
 def _largest_sum(reports: list[Report]) -> int:
     """Returns the largest sum of the ranks' bytes on the fast node, each by its last account."""
     events = sorted(
@@ -191,8 +130,99 @@ def _largest_sum(reports: list[Report]) -> int:
     return largest
 
 
+def _judge_whole(out: Path, plain: list[str]) -> tuple[str, list[str]]:
+    """Compares the job that ran to its end: with journals, plans, shares and the program's own result."""
+    problems: list[str] = []
+    reports = [read_report(out / f"whole.{number}") for number in range(RANKS)]
+    ranks = [read_rank(out / "whole.terrace", number, report) for number, report in enumerate(reports)]
+    compared = 0
+    plans: list[node_plans.Plan] = []
+    final: list[int] = []
+    for number, (rank, report) in enumerate(zip(ranks, reports, strict=True)):
+        if rank is None:
+            problems.append(f"rank {number} has no run in the profile")
+            continue
+        count, found = _check_rank(number, report, rank)
+        compared += count
+        problems += found[:3]
+        if count < len(rank.chunks) * len(report.samples) * 0.9:
+            problems.append(f"rank {number}: {count} chunks had pages, of {len(rank.chunks)} in each sample")
+        divisions = node_plans.parse_divisions(rank.notes)
+        if not divisions:
+            problems.append(f"rank {number} got no share")
+            continue
+        final.append(divisions[-1][2])
+        num_samples, exceeding = node_plans.exceeded_shares(number, divisions, report.samples)
+        if exceeding:
+            problems.append(f"{exceeding[0]}, and so in {len(exceeding)} of {num_samples} samples")
+        own = node_plans.read_plans(
+            out / "whole.terrace", number, ARRAYS, rank.zero, node_plans.undoing(rank.notes)
+        )
+        for plan in own:
+            node_plans.compare_plan(plan, report.samples)
+        plans += own
+    if sum(final) > BUDGET >> 20:
+        problems.append(f"the shares {final} MiB exceed the budget")
+    largest = _largest_sum(reports)
+    if largest > BUDGET:
+        problems.append(f"the ranks had {largest >> 10} KiB on the fast node at a time")
+    if largest < BUDGET * 0.8 or not any(rank and rank.moves for rank in ranks):
+        problems.append(f"the ranks used {largest >> 10} KiB of the fast node, and moved data or not")
+    if not compared:
+        problems.append("no chunk was compared")
+    settled = [plan for plan in plans if plan.is_compared]
+    in_plans, as_planned = sum(plan.is_compared for plan in settled), sum(plan.is_as_planned for plan in settled)
+    if not in_plans or as_planned < node_plans.MIN_AS_PLANNED * in_plans:
+        problems.append(f"{as_planned} of {in_plans} chunks of settled plans lie as planned")
+    printed = [line.split()[1] for line in (out / "whole.txt").read_text().splitlines() if line[:8] == "checksum"]
+    if printed != plain or (out / "whole.status").read_text().strip() != "0":
+        problems.append(f"the program printed {printed}, without Terrace {plain}")
+    text = (
+        f"{compared} chunks at the ends of {sum(len(one.samples) for one in reports)} sweeps compared with "
+        f"journals, {as_planned} of {in_plans} chunks as {len(settled)} settled plans have them, shares {final} "
+        f"of {BUDGET >> 20} MiB, at most {largest / (1 << 20):.1f} MiB on the fast node at a time"
+    )
+    return text, problems
+
+
+def _judge_killed(out: Path) -> tuple[str, list[str]]:
+    """Compares when the memory of a killed rank was divided, by the survivors' notes, and how their own memory
+    grew, by the kernel's account."""
+    problems: list[str] = []
+    reports = [read_report(out / f"killed.{number}") for number in range(RANKS)]
+    died = reports[KILLED].killed
+    waits: list[float] = []
+    kept: list[float] = []
+    for number in set(range(RANKS)) - {KILLED}:
+        rank = read_rank(out / "killed.terrace", number, reports[number])
+        divisions = node_plans.parse_divisions(rank.notes) if rank else []
+        before = [share for at, _, share in divisions if died and at <= died]
+        again = [(at, share) for at, members, share in divisions if died and members == RANKS - 1 and at > died]
+        # Ranks that had no share yet, or keep it, divide later for another reason.
+        if died and before and again:
+            (waits if again[0][1] != before[-1] else kept).append(again[0][0] - died)
+    if not waits + kept or min(waits + kept) > 1 or max(waits, default=0) > 1:
+        problems.append(f"memory of rank {KILLED}, which was killed, was divided after {waits} s, kept {kept}")
+    found = node_plans.returned_memory(reports, KILLED)
+    if found is None:
+        return "", [*problems, f"rank {KILLED} was not killed, or a rank has no samples"]
+    text = (
+        f"memory of a killed rank divided again after {min(waits + kept, default=0):.2f} s: of its "
+        f"{found.killed / (1 << 20):.1f} MiB the others had the first after {found.first} s, "
+        f"{node_plans.MIN_RETURNED:.0%} after {found.whole} s"
+    )
+    return text, problems + found.problems()
+
+
+def judge(out: Path, plain: list[str]) -> Measured:
+    """Judges the files that the guest left. `plain`: what the program prints without Terrace."""
+    whole, problems = _judge_whole(out, plain)
+    killed, more = _judge_killed(out)
+    return Measured("; ".join([whole, killed, *problems[:5], *more]), not problems and not more)
+
+
 def shared_node() -> Measured:
-    """Runs the ranks in the guest and compares the kernel's account with their journals and shares."""
+    """Runs the ranks in the guest and compares the kernel's account with their journals, plans and shares."""
     if not shutil.which("mpicc.openmpi"):
         raise Unavailable("no Open MPI: apt-get install libopenmpi-dev openmpi-bin")
     if lacks := vm.missing():
@@ -208,72 +238,20 @@ def shared_node() -> Measured:
         status, text = vm.run(words, vm.parse_nodes(NODES), cwd=folder, out=out, timeout=2400)
         if status != 0:
             raise RuntimeError(f"the guest's jobs failed: {text[-500:]}")
-        problems: list[str] = []
-        whole = [read_report(out / f"whole.{number}") for number in range(RANKS)]
-        ranks = [read_rank(out / "whole.terrace", number, whole[number]) for number in range(RANKS)]
-        compared = 0
-        for number, rank in enumerate(ranks):
-            if rank is None:
-                problems.append(f"rank {number} has no run in the profile")
-                continue
-            count, found = _check_rank(number, whole[number], rank)
-            compared += count
-            problems += found[:3]
-            if count < len(rank.chunks) * len(whole[number].samples) * 0.9:
-                problems.append(f"rank {number}: {count} chunks had pages, of {len(rank.chunks)} in each sample")
-            if not _divisions(rank):
-                problems.append(f"rank {number} got no share")
-        final = [_divisions(rank)[-1][2] for rank in ranks if rank and _divisions(rank)]
-        if sum(final) > BUDGET >> 20:
-            problems.append(f"the shares {final} MiB exceed the budget")
-        largest = _largest_sum(whole)
-        if largest > BUDGET:
-            problems.append(f"the ranks had {largest >> 10} KiB on the fast node at a time")
-        if largest < BUDGET * 0.8 or not any(rank and rank.moves for rank in ranks):
-            problems.append(f"the ranks used {largest >> 10} KiB of the fast node, and moved data or not")
-        if not compared:
-            problems.append("no chunk was compared")
         plain = subprocess.run(
             [*launcher("openmpi", RANKS), program, "8", str(ITERATIONS)],
             capture_output=True,
             text=True,
             env=ENVIRONMENT,
         ).stdout.split()
-        checksum = [
-            line.split()[1] for line in (out / "whole.txt").read_text().splitlines() if line[:8] == "checksum"
-        ]
-        if checksum != plain[1:] or (out / "whole.status").read_text().strip() != "0":
-            problems.append(f"the program printed {checksum}, without Terrace {plain[1:]}")
-        killed = [read_report(out / f"killed.{number}") for number in range(RANKS)]
-        died = killed[KILLED].killed
-        waits, kept = [], []
-        for number in set(range(RANKS)) - {KILLED}:
-            rank = read_rank(out / "killed.terrace", number, killed[number])
-            divisions = _divisions(rank) if rank else []
-            before = [share for at, _, share in divisions if died and at <= died]
-            again = [
-                (at, share) for at, members, share in divisions if died and members == RANKS - 1 and at > died
-            ]
-            # Ranks that had no share yet, or keep it, divide later for another reason.
-            if died and before and again and again[0][1] != before[-1]:
-                waits.append(again[0][0] - died)
-            elif died and before and again:
-                kept.append(again[0][0] - died)
-        if not waits + kept or min(waits + kept) > 1 or max(waits, default=0) > 1:
-            problems.append(f"memory of rank {KILLED}, which was killed, was divided after {waits} s, kept {kept}")
-        text = (
-            f"{compared} chunks at the ends of {sum(len(one.samples) for one in whole)} sweeps compared, shares "
-            f"{final} of {BUDGET >> 20} MiB, at most {largest / (1 << 20):.1f} MiB on the fast node at a time; "
-            f"memory of a killed rank divided again after {min(waits + kept, default=0):.2f} s"
-        )
-        return Measured("; ".join([text, *problems[:5]]), not problems)
+        return judge(out, plain[1:])
 
 
 CRITERIA = [
     Criterion(
         "ranks share a node's fast memory",
-        "4 ranks in a four-node guest: pages lie as the journals say, never more than the budget, a killed rank's "
-        "memory is divided among the others within 1 s",
+        "4 ranks in a four-node guest: pages lie as journals and settled plans say, no rank exceeds its share, "
+        "all never exceed the budget; a killed rank's memory is the others' within 1 s",
         shared_node,
     )
 ]

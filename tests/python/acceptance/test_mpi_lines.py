@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests the criteria of MPI programs on synthetic accounts: comparisons and verdicts."""
+
+from pathlib import Path
+
+from mpi_lines import node_plans
+from mpi_lines.node_samples import FAST_NODE, Report, Sample, read_report
+
+MIB = 1 << 20
+
+
+def sample(begin: float, *runs: tuple[int, int, int]) -> Sample:
+    return Sample(begin, begin + 0.1, sorted(runs))
+
+
+def test_report_pages_before_a_phase_belong_to_it(tmp_path: Path) -> None:
+    (tmp_path / "rank").write_text(
+        "clock 1000000000 2000000000\npages 10000 2 2\npages 12000 1 0\nphase 0 0 3000000000 4000000000\n"
+        "pages 10000 3 0\nphase 0 1 5000000000 6000000000\nkilled 7000000000\n"
+    )
+    found = read_report(tmp_path / "rank")
+    assert (found.monotonic, found.real, found.killed) == (1, 2, 7)
+    assert [one.fast_bytes() for one in found.samples] == [2 * 4096, 0]
+    assert found.samples[0].nodes(0x11000, 0x13000) == {FAST_NODE: 1, 0: 1}
+
+
+def test_plan_chunks_elsewhere_are_counted_once_the_plan_is_settled() -> None:
+    plan = node_plans.Plan(10, 20, fast=[(0, MIB), (MIB, 2 * MIB)], slow=[(2 * MIB, 3 * MIB)])
+    early = sample(10 + node_plans.SETTLING / 2, (0, 3 * MIB, 0))
+    late = sample(
+        10 + node_plans.SETTLING + 1, (0, MIB, FAST_NODE), (MIB, 2 * MIB, 0), (2 * MIB, 3 * MIB, FAST_NODE)
+    )
+    after = sample(21, (0, 3 * MIB, 0))
+    node_plans.compare_plan(plan, [early, late, after])
+    assert (plan.is_compared, plan.is_as_planned) == (3, 1)
+
+
+def test_shares_that_a_rank_keeps_exceeding_are_problems() -> None:
+    notes = [(1.0, "fast memory of this node is divided among 4 ranks: rank 1 gets 2 MiB of 24 MiB. Predicted")]
+    divisions = node_plans.parse_divisions(notes)
+    assert divisions == [(1.0, 4, 2)]
+    samples = [sample(time, (0, 4 * MIB, FAST_NODE)) for time in (2.0, 10.0)]
+    compared, problems = node_plans.exceeded_shares(1, divisions, samples)
+    assert compared == 1
+    assert problems == ["rank 1 has 4.0 MiB with a share of 2 MiB"]
+    assert node_plans.exceeded_shares(1, [(1.0, 4, 4)], samples) == (1, [])
+
+
+def survivors(*sizes: int) -> list[Report]:
+    """Returns a rank that has so many MiB at 1, 2, 3, ... s, and one that had 8 and is killed after 1.5 s."""
+    other = Report(0, 0, [sample(at + 0.9, (0, size * MIB, FAST_NODE)) for at, size in enumerate(sizes)])
+    return [other, Report(0, 0, [sample(0.5, (0, 8 * MIB, FAST_NODE))], killed=1.5)]
+
+
+def test_memory_of_a_killed_rank_must_grow_the_others() -> None:
+    found = node_plans.returned_memory(survivors(1, 5, 9), 1)
+    assert found == node_plans.Return(8 * MIB, 8 * MIB, first=0.5, whole=1.5)
+    assert found.problems() == []
+    stays = node_plans.returned_memory(survivors(1, 1, 1), 1)
+    assert stays is not None
+    assert len(stays.problems()) == 2

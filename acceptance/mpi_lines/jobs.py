@@ -75,6 +75,16 @@ def iterations_of_ranks(profile: Path) -> dict[int, int]:
         return dict(rows.fetchall())
 
 
+def main_loops_of_ranks(profile: Path) -> dict[int, int]:
+    """Returns the iterations of the main loop, by rank, where programs have loops before and after it."""
+    with sqlite3.connect(profile) as database:
+        rows = database.execute(
+            "SELECT rank, sum(turns_before + iterations) FROM main_loop JOIN run ON run.id = main_loop.run "
+            "WHERE rank IS NOT NULL GROUP BY rank"
+        )
+        return dict(rows.fetchall())
+
+
 def printed_iterations(output: str) -> int:
     """Returns the iterations that a workload prints."""
     return int(re.findall(r"iterations\s+=?\s*([0-9]+)", output, re.IGNORECASE)[0])

@@ -16,7 +16,8 @@ from harness import ROOT, TERRACE, Criterion, Measured, Unavailable
 from others_tool.fetch import NoArchive, archive
 from others_tool.recipe import Source
 
-from mpi_lines.jobs import ENVIRONMENT, WATCHING, installed, iterations_of_ranks, launcher
+from mpi_lines.followed_plans import Followed, follow
+from mpi_lines.jobs import ENVIRONMENT, WATCHING, installed, launcher, main_loops_of_ranks
 
 RANKS = 4
 BUDGET = "28MiB"
@@ -32,10 +33,10 @@ class Stranger:
     source: Source
     build: str
     program: str  # in the source's folder
+    iterations: str  # pattern of the number that the program prints; the last match counts
     arguments: tuple[str, ...] = ()
     stdin: str = ""
     files: tuple[str, ...] = ()  # of the source, that the run needs beside it
-    iterations: str = ""  # pattern of the number that the program prints
 
 
 STRANGERS = (
@@ -48,8 +49,8 @@ STRANGERS = (
         "cd src && ./configure --without-fortran CC={mpicc} CXX={mpicxx} CFLAGS='-O2 -g' && make -j{jobs} && "
         "make -C test struct",
         "src/test/struct",
+        r"Iterations = (\d+)",
         ("-n", "90", "90", "90", "-P", "2", "2", "1", "-solver", "19"),
-        iterations=r"Iterations = (\d+)",
     ),
     Stranger(
         "mrbayes",
@@ -60,6 +61,7 @@ STRANGERS = (
         "./configure --with-mpi --without-beagle --without-readline CC={mpicc} CFLAGS='-O2 -g' && "
         "make -C src -j{jobs} mb",
         "src/mb",
+        r"(?m)^ *(\d+) -- [\[(]-",  # the generation that it reports
         stdin="set autoclose=yes nowarn=yes seed=11 swapseed=12\nexecute cynmix.nex\nlset nst=6 rates=gamma\n"
         "mcmc nruns=2 nchains=2 ngen=3000 samplefreq=1000 printfreq=1000 diagnfreq=1500\nquit\n",
         files=("examples/cynmix.nex",),
@@ -109,8 +111,39 @@ def _result(done: subprocess.CompletedProcess[str]) -> tuple[int, str]:
     return done.returncode, "\n".join(lines)
 
 
-def _journey(one: Stranger, mpi: str) -> tuple[bool, str]:
-    """Returns whether all steps worked, and a text of what came out."""
+@dataclass
+class Journey:
+    """Result of a program's journey. `failure`: the step that did not work."""
+
+    program: str
+    failure: str = ""
+    printed: int = 0  # iterations, by the program
+    counted: tuple[dict[int, int], ...] = ()  # of the ranks, in the first run and in the one with plans
+    followed: tuple[Followed, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return (
+            not self.failure
+            and len(self.followed) == RANKS
+            and all(one.holds for one in self.followed)
+            and all(ranks == dict.fromkeys(range(RANKS), self.printed) for ranks in self.counted)
+        )
+
+    def __str__(self) -> str:
+        if self.failure:
+            return f"{self.program}: {self.failure}"
+        counted = " and ".join(str(sorted(set(ranks.values()))) for ranks in self.counted)
+        adopted = sum(one.is_adopted for one in self.followed)
+        placed, chunks = sum(one.placed for one in self.followed), sum(one.chunks for one in self.followed)
+        return (
+            f"{self.program}: {counted} of {self.printed} iterations without and with plans, {adopted} ranks "
+            f"adopted their plan, {placed} of {chunks} chunks were where it has them"
+        )
+
+
+def _journey(one: Stranger, mpi: str) -> Journey:
+    """Runs all steps with one program."""
     source = _build(one, mpi) / "source"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -124,41 +157,43 @@ def _journey(one: Stranger, mpi: str) -> tuple[bool, str]:
                 [*own, *launcher(mpi, RANKS), str(source / one.program), *one.arguments], one, folder / case
             )
 
-        profile = str(folder / "job.terrace")
-        plain = _result(run("plain"))
-        first = run("first", str(TERRACE), "run", *WATCHING, "-o", profile, "--")
-        if plain[0] != 0 or _result(first) != plain:
-            return False, f"{one.name}: output or exit status differ under terrace run: {first.stderr[-200:]}"
-        loops = iterations_of_ranks(folder / "job.terrace")
-        plans = str(folder / "plans")
+        first, second = folder / "first.terrace", folder / "second.terrace"
+        plans = folder / "plans"
+        plain = run("plain")
+        result = _result(plain)
+        done = run("first", str(TERRACE), "run", *WATCHING, "-o", str(first), "--")
+        if result[0] != 0 or _result(done) != result:
+            return Journey(one.name, f"output or exit status differ under terrace run: {done.stderr[-200:]}")
         for step in (
-            [str(TERRACE), "show", profile],
-            [str(TERRACE), "plan", profile, "--all-ranks", "--fast", BUDGET, "-o", plans],
+            [str(TERRACE), "show", str(first)],
+            [str(TERRACE), "plan", str(first), "--all-ranks", "--fast", BUDGET, "-o", str(plans)],
         ):
             done = _run(step, one, folder)
             if done.returncode != 0:
-                return False, f"{one.name}: terrace {step[1]} failed: {done.stderr[-200:]}"
-        again = str(folder / "again.terrace")
-        second = run("second", str(TERRACE), "run", *WATCHING, "--plan", plans, "-o", again, "--")
-        if _result(second) != plain:
-            return False, f"{one.name}: output or exit status differ under the plans: {second.stderr[-200:]}"
-        counted = sorted(set(loops.values()))
-        printed = re.search(one.iterations, plain[1]) if one.iterations else None
-        expected = f" of {printed[1]}" if printed else ""
-        return len(loops) == RANKS, f"{one.name}: {len(loops)} ranks with {counted}{expected} iterations"
+                return Journey(one.name, f"terrace {step[1]} failed: {done.stderr[-200:]}")
+        done = run("second", str(TERRACE), "run", *WATCHING, "--plan", str(plans), "-o", str(second), "--")
+        if _result(done) != result:
+            return Journey(one.name, f"output or exit status differ under the plans: {done.stderr[-200:]}")
+        return Journey(
+            one.name,
+            printed=int(re.findall(one.iterations, plain.stdout)[-1]),
+            counted=(main_loops_of_ranks(first), main_loops_of_ranks(second)),
+            followed=tuple(follow(second, plans)),
+        )
 
 
 def strangers() -> Measured:
     """Runs each program with the first installed MPI."""
     mpi = "openmpi" if "openmpi" in installed() else "mpich"
-    results = [_journey(one, mpi) for one in STRANGERS]
-    return Measured("; ".join(text for _, text in results), all(holds for holds, _ in results))
+    journeys = [_journey(one, mpi) for one in STRANGERS]
+    return Measured("; ".join(map(str, journeys)), all(one.holds for one in journeys))
 
 
 CRITERIA = [
     Criterion(
         "two public MPI programs",
-        "run, show, plan and run --plan on 4 ranks without a manual step, output as plain",
+        "run, show, plan and run --plan on 4 ranks without a manual step, output as plain, iterations as the "
+        "program prints them, each rank follows its plan",
         strangers,
     )
 ]

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the criteria of MPI programs on synthetic accounts: comparisons and verdicts."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
-from mpi_lines import node_plans
+import pytest
+from mpi_lines import followed_plans, node_plans
 from mpi_lines.node_samples import FAST_NODE, Report, Sample, read_report
 
 MIB = 1 << 20
@@ -59,3 +62,56 @@ def test_memory_of_a_killed_rank_must_grow_the_others() -> None:
     stays = node_plans.returned_memory(survivors(1, 1, 1), 1)
     assert stays is not None
     assert len(stays.problems()) == 2
+
+
+PROFILE = """
+CREATE TABLE run (id, rank, machine);
+CREATE TABLE place (machine, id, name, kind);
+CREATE TABLE phase_instance (run);
+CREATE TABLE object (run, id, name);
+CREATE TABLE object_place (run, object, first, chunks, place);
+CREATE TABLE move (run, object, first, chunks, target, refused);
+CREATE TABLE plan (id, run, at, why, budget);
+CREATE TABLE plan_object (plan, object, name);
+CREATE TABLE plan_part (plan, object, first, chunks, place);
+INSERT INTO run VALUES (1, NULL, 1), (2, 0, 1);
+INSERT INTO place VALUES (1, 0, 'near', 'ddr'), (1, 1, 'far', 'cxl');
+INSERT INTO object VALUES (2, 7, 'a'), (2, 8, 'b');
+INSERT INTO object_place VALUES (2, 7, 0, 3, 1), (2, 8, 0, 2, 0);
+INSERT INTO plan VALUES (1, 2, 0.1, 'given by --plan', '["ddr=1MiB"]');
+INSERT INTO plan_object VALUES (1, 0, 'a'), (1, 1, 'b');
+INSERT INTO plan_part VALUES (1, 0, 0, 1, 'ddr'), (1, 0, 2, 1, 'ddr');
+"""
+MOVES = """
+INSERT INTO move VALUES (2, 7, 0, 1, 0, 0), (2, 7, 2, 1, 0, {refused}), (2, 8, 0, 2, 1, 0);
+"""
+
+
+@pytest.mark.parametrize(("refused", "placed"), [(0, 5), (1, 4)])
+def test_plan_is_followed_if_all_chunks_were_where_it_has_them(tmp_path: Path, refused: int, placed: int) -> None:
+    with closing(sqlite3.connect(tmp_path / "job.terrace")) as database:
+        database.executescript(PROFILE + MOVES.format(refused=refused))
+    (tmp_path / "rank-0.toml").write_text(
+        '[[object]]\nname = "a"\nchunks = 3\nparts = { ddr = "0, 2" }\n[[object]]\nname = "b"\nchunks = 2\n'
+    )
+    (found,) = followed_plans.follow(tmp_path / "job.terrace", tmp_path)
+    assert found == followed_plans.Followed(0, True, 5, placed)
+    assert found.holds == (placed == 5)
+
+
+def test_plan_file_other_than_the_adopted_one_is_not_followed(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "job.terrace")) as database:
+        database.executescript(PROFILE + MOVES.format(refused=0))
+    (tmp_path / "rank-0.toml").write_text('[[object]]\nname = "a"\nchunks = 3\nplace = "ddr"\n')
+    (found,) = followed_plans.follow(tmp_path / "job.terrace", tmp_path)
+    assert not found.is_adopted
+    assert not found.holds
+
+
+def test_ranges_of_a_plan_file_are_chunks(tmp_path: Path) -> None:
+    file = tmp_path / "rank-0.toml"
+    file.write_text(
+        '[[object]]\nname = "a"\nchunks = 64\nparts = { ddr = "0-2, 63" }\n[[object]]\nname = "b"\nplace = "hbm"\n'
+    )
+    found = followed_plans.read_plan_file(file)
+    assert found == {*(("a", chunk, "ddr") for chunk in (0, 1, 2, 63)), ("b", 0, "hbm")}

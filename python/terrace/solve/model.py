@@ -210,18 +210,21 @@ def _monotone(points: list[CurvePoint]) -> list[CurvePoint]:
 def sensitivities(store: Store, run: Run, profile: Profile) -> list[list[str]]:
     """Returns "bandwidth", "latency", "either" (Unimem's thresholds) or "" (unused), by object and phase.
 
-    `profile` has one phase of each name (`by_name`); those that the usual iteration lacks have "". Of several
-    phases of one name, the one with the most traffic decides.
+    `profile` has one phase of each name (`by_name`); those that the usual iteration lacks have "". Phases of the
+    usual iteration that the profile lacks are skipped: iterations of an MPI program may differ in their calls.
+    Of several phases of one name, the one with the most traffic decides.
     """
     model = Model(store, run, exact=profile.exact)
     position = {item.name: o for o, item in enumerate(profile.objects)}
     problem = model.problem()
     named = {phase.name: c for c, phase in enumerate(profile.phases)}
-    column = {phase: named[name] for name, phases in groups(problem.phases).items() for phase in phases}
+    column = {
+        phase: named[name] for name, phases in groups(problem.phases).items() if name in named for phase in phases
+    }
     result = [["" for _ in profile.phases] for _ in profile.objects]
     most: dict[tuple[int, int], float] = {}
     for row in problem.sensitivities(model.calibration):
-        if row["object"] not in position:
+        if row["object"] not in position or row["phase"] not in column:
             continue
         cell = (position[row["object"]], column[row["phase"]])
         traffic = row["read_bytes"] + row["write_bytes"]

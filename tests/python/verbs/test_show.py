@@ -112,6 +112,17 @@ def test_streams_are_bandwidth_sensitive_and_chases_latency_sensitive(store_path
     assert found[names.index("index")][0] == ""
 
 
+def test_sensitivities_of_phases_that_the_profile_lacks_are_skipped(store_path):
+    store = Store(store_path)
+    run = store.run()
+    profile = by_name(store.profile(run))
+    names = [item.name for item in profile.objects]
+    other = replace(profile, phases=[replace(profile.phases[0], name="other"), *profile.phases[1:]])
+    found = model.sensitivities(store, run, other)
+    assert found[names.index("u")][0] == ""
+    assert found[names.index("index")][2] == "latency"
+
+
 def test_killed_process_can_be_shown(terrace, store_path):
     done = terrace("show", store_path, "--process", 4002)
     assert done.returncode == 0, done.stderr

@@ -8,13 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
-from terrace import _core
+from mpi_lines.mpi_formulas import OBJECTS, PAGE, Shared, library_of, pages, window_limits
 
-PAGE = 4096
 WINDOW = 300000  # as the program requests
-FUNCTIONS = ("MPI_Init", "MPI_Win_allocate", "MPI_Win_allocate_shared", "MPI_Allreduce", "MPI_Alloc_mem")
 KINDS = ("eager", "cells", "copy_buffers", "pools", "fifos", "windows", "alloc_mem")
 OWN = {"window": "windows", "shared": "windows", "memory": "alloc_mem"}  # lines of a report
 
@@ -46,13 +45,10 @@ class Report:
     own: dict[str, tuple[int, int]]  # address and bytes
     mappings: list[Mapping]
 
-    def tables(self) -> list[_core.MpiObjectTable]:
-        """Returns the tables of the process's libraries."""
-        return [
-            table
-            for table in _core.shipped_mpi_objects()
-            if any(table.describes(file, version) for file, version in self.versions.items())
-        ]
+    @property
+    def library(self) -> str:
+        """Returns the key of mpi_formulas.OBJECTS."""
+        return library_of(next(text for file, text in self.versions.items() if file.startswith("libmpi")))
 
 
 @dataclass
@@ -103,9 +99,10 @@ def check(
     nodes: dict[str, dict[int, set[int]]] = {}  # of objects whose rank is not known: by row and inode
     ranks = list(reports)
     chosen = set(range(len(ranks))) if placing is None else set(placing)
+    windows = _windows(ranks)
     for report in ranks:
         for mapping in report.mappings:
-            parts = [part for part in _parts(report, mapping, findings) if part.kind in wanted]
+            parts = [part for part in _parts(report, mapping, windows, findings) if part.kind in wanted]
             if len(chosen) < len(ranks) and parts and parts[0].rank is None:
                 if parts[0].is_for_rank:
                     found = nodes.setdefault(parts[0].row, {}).setdefault(mapping.inode, set())
@@ -159,64 +156,67 @@ class Part:
     is_for_rank: bool = False  # the library makes one such object for each rank
 
 
-def _up(address: int) -> int:
-    return (address + PAGE - 1) // PAGE * PAGE
+def _windows(reports: Iterable[Report]) -> dict[tuple[int, str], dict[int, tuple[int, int]]]:
+    """Returns offset and bytes of each rank's part, by the mapping of a window, as the ranks report them."""
+    found: dict[tuple[int, str], dict[int, tuple[int, int]]] = {}
+    for report in reports:
+        for mapping in report.mappings:
+            for each in ("window", "shared"):
+                base, size = report.own[each]
+                if mapping.is_shared and mapping.low <= base < mapping.high:
+                    found.setdefault((mapping.inode, mapping.name), {})[report.rank] = (base - mapping.low, size)
+    return found
 
 
-def _parts(report: Report, mapping: Mapping, findings: Findings) -> Iterator[Part]:
+def _parts(
+    report: Report,
+    mapping: Mapping,
+    windows: dict[tuple[int, str], dict[int, tuple[int, int]]],
+    findings: Findings,
+) -> Iterator[Part]:
     """Yields the parts of a mapping that belong to objects."""
-    windows = [each for each in ("window", "shared") if mapping.low <= report.own[each][0] < mapping.high]
-    if mapping.is_shared and windows:
+    if offsets := windows.get((mapping.inode, mapping.name)) if mapping.is_shared else None:
         _note(findings, "windows", WINDOW)
-        base, size = report.own[windows[0]]
-        name = {"window": "MPI_Win_allocate", "shared": "MPI_Win_allocate_shared"}[windows[0]]
-        found = _classify(report, mapping, [name])
-        if found is None or found.kind != "windows":
-            findings.problems.append(f"{mapping.name}: no formula gives {mapping.high - mapping.low} bytes")
+        least, most = window_limits(WINDOW, report.ranks)
+        if len(offsets) != report.ranks or not least <= mapping.high - mapping.low <= most:
+            findings.problems.append(
+                f"{mapping.name}: {mapping.high - mapping.low} bytes with parts of {len(offsets)} ranks"
+            )
             return
-        # Parts are contiguous, or in pages of their own (osc/rdma).
-        stride = found.slice(report.ranks, WINDOW) or size
-        first = base - report.rank * stride
-        for rank in range(report.ranks):
-            low = first + rank * stride
-            begin = _up(low) if rank == 0 else low // PAGE * PAGE
-            yield Part(begin, min(_up(low + stride), mapping.high), "windows", found.name, rank)
+        begins = sorted((offset, rank) for rank, (offset, _) in offsets.items())
+        stride = min(after - before for (before, _), (after, _) in pairwise(begins))
+        for offset, rank in begins:
+            # A page that two ranks share belongs to both, one with the library's state to neither.
+            low = mapping.low + offset
+            begin = pages(low) if offset == begins[0][0] else low // PAGE * PAGE
+            yield Part(begin, min(pages(low + stride), mapping.high), "windows", mapping.name, rank)
         return
     for name in OWN:
         base, size = report.own[name]
         if not mapping.is_shared and mapping.low <= base < mapping.high:
             _note(findings, OWN[name], size)
-            yield Part(_up(base), (base + size) // PAGE * PAGE, OWN[name], name, report.rank)
-    found = _classify(report, mapping, FUNCTIONS) if mapping.is_shared else None
-    if found is None or not found.may_bind:
+            yield Part(pages(base), (base + size) // PAGE * PAGE, OWN[name], name, report.rank)
+    found = _classify(report, mapping) if mapping.is_shared else None
+    if found is None:
         return
-    header, part = found.header(report.ranks), found.slice(report.ranks)
-    _note(findings, found.kind, part or found.size(report.ranks) or 0)
-    if part and header is not None:
+    _note(findings, found.kind, found.part or found.size(report.ranks))
+    row = f"{found.kind} of {'sysv' if mapping.name.startswith('/SYSV') else 'files'}"
+    if found.part:
         for rank in range(report.ranks):
-            low = mapping.low + header + rank * part
-            yield Part(_up(low), _up(low + part), found.kind, found.name, rank)
+            low = mapping.low + found.header + rank * found.part
+            yield Part(pages(low), pages(low + found.part), found.kind, row, rank)
     else:
-        is_for_rank = found.count(report.ranks) == report.ranks
         suffix = re.search(r"_segment\..*\.([0-9]+)$", mapping.name)  # Open MPI's files end in the rank
         owner = int(suffix[1]) if suffix else None
-        yield Part(mapping.low, mapping.high, found.kind, found.name, owner, is_for_rank)
+        yield Part(mapping.low, mapping.high, found.kind, row, owner, found.is_for_rank)
 
 
 def _note(findings: Findings, kind: str, size: int) -> None:
     findings.seen[kind] = max(size, findings.seen.get(kind, 0))
 
 
-def _classify(report: Report, mapping: Mapping, functions: Iterable[str]) -> _core.MpiObject | None:
-    """Returns the row whose formula gives exactly the mapped size."""
-    name = "sysv" if mapping.name.startswith("/SYSV") else mapping.name
-    classifier = _core.MpiClassifier(report.tables())
-    for function in functions:
-        requested = WINDOW if function.startswith("MPI_Win") else 0
-        found = classifier.classify(name, mapping.high - mapping.low, function, report.ranks, requested)
-        if found is None:
-            continue
-        size = found.size(report.ranks, requested)
-        if size is None or _up(size) == mapping.high - mapping.low:
-            return found
-    return None
+def _classify(report: Report, mapping: Mapping) -> Shared | None:
+    """Returns the object whose formula gives exactly the mapped size."""
+    size = mapping.high - mapping.low
+    rows = OBJECTS[report.library]
+    return next((row for row in rows if row.matches(mapping.name, size, report.ranks)), None)

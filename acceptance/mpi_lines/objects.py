@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Places the memory of MPI libraries in a guest with two nodes, and looks where each page lies by the kernel's
-account. Criteria of acceptance/mpi.
+account. Kinds and sizes are those of mpi_formulas.py, which does not use Terrace's tables. Criteria of
+acceptance/mpi.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from harness import ROOT, TERRACE, Criterion, Measured, Unavailable
 
+from mpi_lines import mpi_formulas
 from mpi_lines.jobs import NUM_BUILDS, prefixes
 from mpi_lines.mpi_places import KINDS, check, read_report
 
@@ -29,14 +31,6 @@ RANKS = (2, 4, 8)
 SOURCE = ROOT / "tests" / "support" / "mpi_places.c"
 
 
-# Kinds that each library has, by the reference (docs/reference/mpi-objects.md).
-EXPECTED = {
-    "mpich": {"pools", "fifos", "windows", "alloc_mem"},
-    "mpich5": {"cells", "windows", "alloc_mem"},
-    "openmpi": {"eager", "windows", "alloc_mem"},
-}
-
-
 @dataclass(frozen=True)
 class Build:
     """An installed MPI."""
@@ -44,18 +38,6 @@ class Build:
     name: str
     compiler: str
     launcher: str
-
-    @property
-    def family(self) -> str:
-        """Returns the key of EXPECTED."""
-        if "openmpi" in self.name:
-            return "openmpi"
-        return "mpich5" if "5" in self.name else "mpich"
-
-
-def pages(size: int) -> int:
-    """Returns the pages of so many bytes."""
-    return -(-size // 4096)
 
 
 def builds() -> list[Build]:
@@ -94,7 +76,7 @@ def _judge(folder: Path, build: Build, ranks: int, case: str) -> dict[str, Any]:
         problems.append(f"{name}: {len(reports)} ranks reported")
     if left := (folder / f"{name}.left").read_text().strip():
         problems.append(f"{name}: left in shared memory: {left}")
-    if case != "plain" and (lacks := EXPECTED[build.family] & set(kinds) - set(found.seen)):
+    if case != "plain" and (lacks := mpi_formulas.KINDS[reports[0].library] & set(kinds) - set(found.seen)):
         problems.append(f"{name}: no {', '.join(sorted(lacks))} seen")
     if case == "placed":
         told = placed_by_profile(folder / f"{name}.terrace")
@@ -103,7 +85,7 @@ def _judge(folder: Path, build: Build, ranks: int, case: str) -> dict[str, Any]:
             f"{name}: {kind} have {told.get(kind)} bytes in the profile, {size} by the formula"
             for kind, size in found.seen.items()
             if kind in ("eager", "cells", "pools", "fifos", "alloc_mem")
-            and pages(told.get(kind, 0)) != pages(size)
+            and mpi_formulas.pages(told.get(kind, 0)) != mpi_formulas.pages(size)
         ]
     return {"job": name, "pages": found.pages, "problems": problems, "kinds": found.seen}
 

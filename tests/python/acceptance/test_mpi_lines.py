@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from mpi_lines import followed_plans, node_plans
+from mpi_lines import followed_plans, mpi_formulas, mpi_places, node_plans
 from mpi_lines.node_samples import FAST_NODE, Report, Sample, read_report
 
 MIB = 1 << 20
@@ -115,3 +115,42 @@ def test_ranges_of_a_plan_file_are_chunks(tmp_path: Path) -> None:
     )
     found = followed_plans.read_plan_file(file)
     assert found == {*(("a", chunk, "ddr") for chunk in (0, 1, 2, 63)), ("b", 0, "hbm")}
+
+
+def test_cells_of_mpich_5_have_the_measured_sizes() -> None:
+    (cells,) = (row for row in mpi_formulas.OBJECTS["MPICH 5"] if row.kind == "cells")
+    assert [cells.size(ranks) for ranks in (2, 4)] == [2118784, 4233472]
+    assert cells.matches("/dev/shm/mpich_shm_9814a5f6_0", 2121728, 2)
+    assert not cells.matches("/dev/shm/mpich_shm_9814a5f6_0", 2121728, 4)
+
+
+@pytest.mark.parametrize(
+    ("said", "library"),
+    [
+        ("MPICH Version:\t4.0.2", "MPICH 4"),
+        ("MPICH Version:      5.0.2", "MPICH 5"),
+        ("Open MPI v4.1.4, package: Debian OpenMPI", "Open MPI 4"),
+        ("Open MPI v5.0.11, package: Open MPI", "Open MPI 5"),
+    ],
+)
+def test_library_of_a_stated_version_is_known(said: str, library: str) -> None:
+    assert mpi_formulas.library_of(said) == library
+
+
+def test_windows_parts_are_where_the_ranks_say_they_are() -> None:
+    window, low = mpi_places.WINDOW, 0x10000
+    size = mpi_formulas.pages(2 * window + 8)
+
+    def report(rank: int, nodes: list[int | None]) -> mpi_places.Report:
+        mapping = mpi_places.Mapping(low, low + size, True, 7, "/dev/shm/osc_sm.1", nodes)
+        nowhere = (0, 0)
+        own = {"window": (low + 8 + rank * window, window), "shared": nowhere, "memory": nowhere}
+        return mpi_places.Report(rank, 2, {"libmpi.so": "Open MPI v4.1.4"}, own, [mapping])
+
+    on_fast: list[int | None] = [0, *[1] * (size // 4096 - 1)]  # the first page has the library's 8 bytes
+    reports = [report(rank, on_fast) for rank in (0, 1)]
+    assert mpi_places.check(reports, 0, 1, ("windows",)).problems == []
+    assert len(mpi_places.check(reports, 0, 1, ()).problems) == 2 * (size // 4096 - 1)
+    first = window // 4096  # page in which the second rank's part begins
+    half: list[int | None] = [0, *[1] * first, *[0] * (size // 4096 - 1 - first)]
+    assert mpi_places.check([report(rank, half) for rank in (0, 1)], 0, 1, ("windows",), {0}).problems == []

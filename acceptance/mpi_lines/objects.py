@@ -122,7 +122,16 @@ def objects() -> Measured:
     problems = [problem for row in rows for problem in row["problems"]]
     compared = sum(row["pages"] for row in rows)
     text = f"{len(rows)} jobs of {len(installed)} of {NUM_BUILDS} builds, {compared:,} pages compared"
-    return Measured("; ".join([text, *problems]), not problems and len(installed) == NUM_BUILDS, rows)
+    shown = [
+        {
+            "job": row["job"],
+            "pages_compared": f"{row['pages']:,}",
+            "problems": len(row["problems"]),
+            "kinds": ", ".join(f"{kind} {size:,}" for kind, size in row["kinds"].items()),
+        }
+        for row in rows
+    ]
+    return Measured("; ".join([text, *problems]), not problems and len(installed) == NUM_BUILDS, shown)
 
 
 CRITERIA = [

@@ -5,8 +5,9 @@ Patterns and sizes were measured by a prototype that traced mmap(2), shmat(2) an
 5.0.2, Open MPI 4.1.4 and 5.0.11; the constants are defaults that the libraries document:
 
 - MPICH 5, cells: a page, and for each rank 2 x 64 cells (MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_NUM_CELLS) of 8,192 + 64
-  bytes and 576 bytes of queues. The copy buffers of collectives have MPIR_CVAR_BCAST_INTRANODE_BUFFER_TOTAL_SIZE
-  (32 KiB), and MPIR_CVAR_REDUCE_INTRANODE_BUFFER_TOTAL_SIZE (32 KiB) for each rank.
+  bytes and 576 bytes of queues. The copy buffers of a communicator's collectives have
+  MPIR_CVAR_BCAST_INTRANODE_BUFFER_TOTAL_SIZE (32 KiB), and MPIR_CVAR_REDUCE_INTRANODE_BUFFER_TOTAL_SIZE (32 KiB)
+  for each rank. A rank that places them places all: the library's order of ranks in them is not documented.
 - UCX in MPICH 4 and 5: receive pools of 4,196 KiB for each transport (sysv, posix) and rank, and FIFOs of 64
   elements (UCX 1.13) or 256 (UCX 1.20) of 128 bytes.
 - Open MPI 4: btl_vader_segment_size is 4 MiB, with 8 bytes before it. Open MPI 5: btl_sm_segment_size is 16 MiB.
@@ -53,7 +54,7 @@ OBJECTS: Mapping[str, tuple[Shared, ...]] = {
         POOLS,
         Shared("fifos", UCX_FILE, lambda _: 256 * 128 + 255, is_for_rank=True),
         Shared("copy_buffers", r"/dev/shm/mpich_shar_tmp", lambda _: 32 << 10),
-        Shared("copy_buffers", r"/dev/shm/mpich_shar_tmp", lambda n: n * (32 << 10), part=32 << 10),
+        Shared("copy_buffers", r"/dev/shm/mpich_shar_tmp", lambda n: n * (32 << 10)),
     ),
     "Open MPI 4": (Shared("eager", r"/dev/shm/vader_segment\.", lambda _: (4 << 20) + 8, is_for_rank=True),),
     "Open MPI 5": (Shared("eager", r"/dev/shm/sm_segment\.", lambda _: 16 << 20, is_for_rank=True),),

@@ -225,7 +225,9 @@ def call_times(terrace: Path, mpi: str, pairs: int, folder: Path) -> dict[str, A
         return {"MPI_Comm_rank": statistics.median(local), "MPI_Send": statistics.median(send)}
 
     added = {
-        name: medians([[a - b for a, b in zip(*pair, strict=True)] for pair in zip(found, times[PLAIN], strict=True)])
+        name: medians(
+            [[a - b for a, b in zip(*pair, strict=True)] for pair in zip(found, times[PLAIN], strict=True)]
+        )
         for name, found in times.items()
         if name != PLAIN
     }

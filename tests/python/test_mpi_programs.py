@@ -177,7 +177,9 @@ def test_sentences_on_the_launch_are_printed_once(mpi, tmp_path):
 
 def test_mpi_objects_of_a_program_without_mpi_are_told(tmp_path):
     done = run_job([TERRACE, "run", *WATCHING, "--mpi-objects", "windows=near", "--", "true"], tmp_path)
-    assert "terrace: --mpi-objects: true has called no function of MPI, so there was nothing to place" in done.stderr
+    assert (
+        "terrace: --mpi-objects: true has called no function of MPI, so there was nothing to place" in done.stderr
+    )
 
 
 def test_program_without_mpi_has_no_mpi_functions(tmp_path):

@@ -44,7 +44,8 @@ def print_memory(out: Console, objects: Sequence[MpiObjectUse]) -> None:
                 elsewhere += one.elsewhere
         ordered = sorted(sums.items(), key=lambda item: (item[0][1] is None, -item[1]))
         listed = [
-            f"{kind} {units.size(size)}" + (f" bound to {place}" if place else "") for (kind, place), size in ordered
+            f"{kind} {units.size(size)}" + (f" bound to {place}" if place else "")
+            for (kind, place), size in ordered
         ]
         rest = f"; {units.size(elsewhere)} of them stayed elsewhere" if elsewhere else ""
         out.print(f"Memory of {library}: {', '.join(listed)}{rest}.", markup=False)

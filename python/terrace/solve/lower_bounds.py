@@ -254,7 +254,9 @@ def _observed(store: Store, run: Run, machine: str | None) -> _Observed:
         several = numbers if count > 1 else []
         each = [_core.Problem(profile.only(i), priced_on, cyclic=False) for i in several]
         difference = _core.Problem.iteration_difference(each) if each else 0.0
-        warm = [_times_of_phases(one) for i, one in zip(several, each, strict=True) if i > 0 and stand_for[i - 1] == 1]
+        warm = [
+            _times_of_phases(one) for i, one in zip(several, each, strict=True) if i > 0 and stand_for[i - 1] == 1
+        ]
         known[run.id, machine] = _Observed(profile, priced_on, numbers, weights, difference, warm)
     return known[run.id, machine]
 

@@ -126,7 +126,9 @@ def test_proof_clear_gain_reported_as_noise_is_rejected():
 def test_proof_noise_is_accepted():
     store = journal()
     # Iterations without the plan take now as long as before, now as long as with it.
-    store.execute("UPDATE phase_instance SET ended = begun + 0.25 WHERE phase = 1 AND iteration < 40 AND iteration % 2")
+    store.execute(
+        "UPDATE phase_instance SET ended = begun + 0.25 WHERE phase = 1 AND iteration < 40 AND iteration % 2"
+    )
     found = list(proof.proofs(store))
     said = ["terrace: no gain beyond noise (predicted 40 %): 1ms in 2 iterations with the plan"]
     assert not any("noise" in one for one in proof.wrong(found, said))

@@ -56,6 +56,6 @@ def test_many_observed_iterations_are_represented_by_some(store_path, monkeypatc
     assert len(some.numbers) == count - 1
     assert some.numbers[0] == 0
     assert sum(some.weights) == sum(whole.weights)
-    # Each stands for itself and for those that are left out behind it.
+    # Each stands for itself and for those that are skipped behind it.
     ends = [*some.numbers[1:], count]
     assert some.weights == [sum(whole.weights[i:end]) for i, end in zip(some.numbers, ends, strict=True)]

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds the loop finder of MPI programs, and is the listener of the MPI layer. See mpi_monitor.hpp. The statistics
-// (mpi_statistics.hpp) have the calls of all threads, the loop finder those of the main thread.
+// Feeds the loop finder of MPI programs with the calls of the main thread. See mpi_monitor.hpp.
 #include "agent/mpi_monitor/mpi_monitor.hpp"
 
 #include <dlfcn.h>
@@ -21,13 +20,10 @@
 #include "agent/mpi/call_events.hpp"
 #include "agent/mpi_monitor/call_paths.hpp"
 #include "agent/mpi_monitor/loop_requests.hpp"
-#include "agent/mpi_monitor/mpi_statistics.hpp"
 #include "agent/mpi_monitor/python_paths.hpp"
-#include "agent/mpi_objects/mpi_object_placer.hpp"
 #include "core/tick_clock.hpp"
 #include "observe/perf/function_probes.hpp"
 #include "observe/symbols/symbol_names.hpp"
-#include "observe/threads/thread.hpp"
 #include "observe/threads/time_in_mpi.hpp"
 #include "profile/records.hpp"
 #include "runtime/mpi/mpi_loop_finder.hpp"
@@ -315,7 +311,7 @@ struct MpiMonitor::State {
   std::optional<runtime::RegionPhases> regions;  // of the sequence of calls, once that is used
   std::vector<ProbedLoop> probed_loops;          // by number of the probe
   std::vector<runtime::LoopHead> probed;
-  std::uint64_t probed_version = 0;  // finder.probes_version() of these
+  std::uint64_t probed_version = 0;                      // finder.probes_version() of these
   std::map<runtime::LoopHead, LoopRequests::Loop> code;  // of native loops
   std::map<runtime::CallPath, std::string> site_names;
   std::set<runtime::CallPath> without_loops;
@@ -365,49 +361,6 @@ void MpiMonitor::end() noexcept {
     state_->finish();
   } catch (const std::exception&) {  // no memory
   }
-}
-
-namespace {
-
-constinit void* g_main_thread = nullptr;
-
-// Runs in the program's main thread, which loads the library.
-__attribute__((constructor)) void note_main() { g_main_thread = __builtin_thread_pointer(); }
-
-// Returns the monitor of the calling thread's MPI calls, or null.
-MpiMonitor* find_monitor(const Process& here) noexcept {
-  return __builtin_thread_pointer() == g_main_thread ? here.mpi : nullptr;
-}
-
-// The first call starts a deferred Terrace: a program that uses MPI is worth a profile.
-void on_call_begin(const MpiCall* call) noexcept {
-  auto* const here = ensure_started();
-  if (!here) return;
-  const auto ticks = read_ticks();
-  if (auto* const monitor = find_monitor(*here)) {
-    const observe::RuntimeScope inside;
-    monitor->on_begin(*call, ticks);
-  }
-  if (here->mpi_objects) here->mpi_objects->on_call_begin(*call);
-  mpi_statistics().on_begin(ticks);
-}
-
-void on_call_end(const MpiCall* call) noexcept {
-  auto* const here = process();
-  if (!here) return;
-  const auto ticks = read_ticks();
-  const observe::RuntimeScope inside;
-  mpi_statistics().on_end(*call, ticks);
-  if (here->mpi_objects) here->mpi_objects->on_call_end(*call);
-  if (auto* const monitor = find_monitor(*here)) monitor->on_end(*call, ticks);
-}
-
-constexpr MpiListener k_listener{&on_call_begin, &on_call_end};
-
-}  // namespace
-
-extern "C" [[gnu::visibility("default")]] const MpiListener* terrace_mpi_listener() noexcept {
-  return &k_listener;
 }
 
 }  // namespace terrace::agent

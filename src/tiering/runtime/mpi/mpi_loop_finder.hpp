@@ -49,7 +49,7 @@ class MpiLoopFinder {
   static constexpr std::size_t k_min_events = 4;        // in a loop before it is probed
   static constexpr double k_max_ratio = 2;              // of the durations of similar iterations
   static constexpr Seconds k_patience{0.5};             // until an inner loop is chosen provisionally
-  // The same, if no enclosing loop has begun an iteration. Outermost loops are observed for as long.
+  // Applies instead if no enclosing loop has begun an iteration, and to outermost loops.
   static constexpr Seconds k_short_patience{0.1};
   static constexpr std::uint32_t k_min_inner = 8;  // its complete iterations then
 
@@ -90,7 +90,7 @@ class MpiLoopFinder {
     std::vector<std::size_t> iterations;   // the events that began one
   };
 
-  // What is known of a call path.
+  // The knowledge of a call path.
   struct Path {
     bool has_loops = false;       // set_loops() was called
     std::vector<LoopHead> loops;  // around it, outermost first, without rejected ones

@@ -175,8 +175,8 @@ def wrong(found: Sequence[Proof], lines: Sequence[str]) -> list[str]:
 
 
 def _wrong_noise(one: Proof) -> Iterator[str]:
-    """Describes a gain beyond doubt, where none was reported: of several iterations on both sides, each of one side
-    takes longer than all of the other."""
+    """Describes a gain beyond doubt, where none was reported: of several iterations on both sides, each of one
+    side takes longer than all of the other."""
     without, with_it = one.times(0, 0)
     if min(len(without), len(with_it)) < 4:
         return

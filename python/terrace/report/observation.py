@@ -56,8 +56,8 @@ def found(loop: Loop | None) -> str:
     if loop is None or not loop.why:
         return ""
     return (
-        f"The main loop was detected: {loop.name}, after {loop.turns_before} iterations, which are not counted as "
-        f"iterations: {loop.why}. Select another with --loop, or functions with --phases."
+        f"The main loop was detected: {loop.name}, after {loop.turns_before} iterations, whose times are not "
+        f"in the profile: {loop.why}. Select another with --loop, or functions with --phases."
     )
 
 

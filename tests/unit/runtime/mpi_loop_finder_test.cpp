@@ -116,6 +116,23 @@ TEST(MpiLoopFinder, ManyCallsInIteration_MemoryOfCallsIsShorterThanPatience) {
   EXPECT_EQ(program.iterations(), 300U);
 }
 
+TEST(MpiLoopFinder, NoRegularCall_FirstIterationsAreSaidToBeEstimated) {
+  for (const bool is_regular : {true, false}) {
+    SimulatedProgram program;
+    program.delay = 40;  // calls until the loop is known
+    program.loop(1, 300, [&](int step) {
+      program.compute(2e-3);
+      program.call(is_regular ? 1 : static_cast<CallPath>(1 + step * step % 7));
+    });
+    program.finish();
+    std::string why;
+    for (const auto& one : program.boundaries)
+      if (!one.begins_loop.empty()) why = one.why;
+    EXPECT_EQ(why.find("estimated") != std::string::npos, !is_regular);
+    EXPECT_NEAR(static_cast<double>(program.iterations()), 300, is_regular ? 0 : 2);
+  }
+}
+
 TEST(MpiLoopFinder, ShortLoopBehindMainLoop_IsNoMainLoop) {
   SimulatedProgram program;
   program.loop(1, 300, [&](int) {

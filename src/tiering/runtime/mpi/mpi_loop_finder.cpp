@@ -145,11 +145,11 @@ std::size_t MpiLoopFinder::choose_main() const {
 }
 
 // Returns the number of iterations that ended before the loop was probed.
-std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
+MpiLoopFinder::EarlierIterations MpiLoopFinder::iterations_before(const Active& loop) const {
   const auto& begins = loop.iterations;
   const auto first = std::max(loop.first_event, forgotten_);
-  if (begins.front() <= first) return 0;
-  if (is_reported(loop.head)) return 1;
+  if (begins.front() <= first) return {};
+  if (is_reported(loop.head)) return {1};
   // The paths that occur equally often in each complete iteration.
   std::map<CallPath, std::uint64_t> regular;
   for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
@@ -169,12 +169,12 @@ std::uint64_t MpiLoopFinder::iterations_before(const Active& loop) const {
     for (auto number = first; number < begins.front(); ++number) earlier += event(number).path == path ? 1 : 0;
     if (earlier % per_iteration == 0) found = std::max(found.value_or(0), earlier / per_iteration);
   }
-  if (found) return *found;
+  if (found) return {*found};
   const auto mean =
       (event(begins.back()).begin - event(begins.front()).begin) / static_cast<double>(begins.size() - 1);
   const auto estimate = (event(begins.front()).begin - event(first).begin) / mean;
   const auto whole = static_cast<std::uint64_t>(estimate);
-  return estimate - static_cast<double>(whole) < 0.5 ? whole : whole + 1;  // std::lround() would need libm
+  return {estimate - static_cast<double>(whole) < 0.5 ? whole : whole + 1, true};  // std::lround() would need libm
 }
 
 void MpiLoopFinder::select_main(std::size_t position) {
@@ -191,7 +191,9 @@ void MpiLoopFinder::select_main(std::size_t position) {
   main_ = loop.head;
   chosen_for_ = 0;
   loop_name_ = names_.loop(main_);
-  before_ = iterations_before(loop) + count - 1 + loop.without_calls;
+  const auto earlier = iterations_before(loop);
+  is_estimate_ = earlier.is_estimate;
+  before_ = earlier.number + count - 1 + loop.without_calls;
   reported_ = 0;
   report_iteration(true);
 }
@@ -201,6 +203,7 @@ void MpiLoopFinder::report_iteration(bool begins_loop) {
   if (begins_loop) {
     boundary.begins_loop = loop_name_;
     boundary.why = "the outermost loop around MPI calls whose iterations take similar time";
+    if (is_estimate_) boundary.why += " (the first iterations are estimated from their mean time)";
     boundary.iterations_before = static_cast<std::uint32_t>(before_);
     is_reported_ = true;
   }

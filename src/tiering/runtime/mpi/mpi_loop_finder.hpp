@@ -109,7 +109,11 @@ class MpiLoopFinder {
   [[nodiscard]] bool is_steady(const Active& loop) const;
   [[nodiscard]] std::size_t choose_main() const;
   void select_main(std::size_t position);
-  [[nodiscard]] std::uint64_t iterations_before(const Active& loop) const;
+  struct EarlierIterations {
+    std::uint64_t number = 0;
+    bool is_estimate = false;
+  };
+  [[nodiscard]] EarlierIterations iterations_before(const Active& loop) const;
   void report_iteration(bool begins_loop);
   void report_phase(std::string name);
   void end_main();
@@ -133,6 +137,7 @@ class MpiLoopFinder {
   LoopHead main_ = 0;                 // 0: none
   bool is_reported_ = false;
   std::uint64_t before_ = 0;    // iterations of the main loop before it was reported
+  bool is_estimate_ = false;    // before_ is an estimate
   std::uint64_t reported_ = 0;  // iterations since then
   std::uint64_t finished_ = 0;  // iterations of the main loop's visit that has ended
   std::string loop_name_;

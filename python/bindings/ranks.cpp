@@ -37,7 +37,8 @@ std::vector<std::vector<std::uint64_t>> divide_among_ranks(const std::vector<con
     for (const auto place : model::fastest_first(first, static_cast<DomainId>(domain))) {
       if (place == model::home_of(first, static_cast<DomainId>(domain)) || place >= budget.size()) break;
       std::vector<strategy::GainCurve> curves;
-      for (const auto* rank : ranks) curves.push_back(strategy::gain_curve(*rank, place, times_in_mpi(*rank)));
+      for (const auto* rank : ranks)
+        curves.push_back(strategy::gain_curve(*rank, place, Bytes{budget[place]}, times_in_mpi(*rank)));
       const auto divided = strategy::divide_memory(budget[place], curves);
       for (std::size_t rank = 0; rank < ranks.size(); ++rank) shares[rank][place] = divided[rank];
     }

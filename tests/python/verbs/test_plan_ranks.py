@@ -54,6 +54,24 @@ def test_ranks_that_gain_together_get_more_than_one_alone(profile, terrace, plan
     assert slowest <= max(each["predicted_s"] for each in planned[1]["ranks"]) * 1.001
 
 
+@pytest.mark.parametrize("idle", [0, 1])
+def test_rank_without_misses_leaves_the_budget_to_the_other(profile, terrace, tmp_path, idle):
+    path = tmp_path / "job.terrace"
+    shutil.copy(profile, path)
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "UPDATE cell SET read_lines = 0, write_lines = 0, exposure = 0, samples = 0 WHERE iteration IN "
+            "(SELECT iteration.id FROM iteration JOIN run ON run.id = run WHERE rank = ?)",
+            (idle,),
+        )
+    both = json.loads(terrace("plan", path, "--all-ranks", "--fast", str(LIMIT), "--json").stdout)["ranks"]
+    busy = 1 - idle
+    alone = json.loads(terrace("plan", path, "--rank", str(busy), "--fast", str(LIMIT), "--json").stdout)
+    assert both[idle]["fast_bytes"] == 0
+    assert both[busy]["fast_bytes"] > LIMIT // 2
+    assert both[busy]["predicted_s"] == pytest.approx(alone["predicted_s"], rel=1e-6)
+
+
 def test_plans_of_ranks_that_a_smaller_job_has_not_are_removed(profile, terrace, tmp_path):
     folder = tmp_path / "plans"
     assert terrace("plan", profile, "--all-ranks", "-o", folder).returncode == 0

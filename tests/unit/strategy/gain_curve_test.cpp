@@ -10,6 +10,7 @@ namespace terrace::strategy {
 namespace {
 
 constexpr std::uint64_t k_item = 4096;
+constexpr Bytes k_all{1 << 30};
 
 // Returns two phases: the first one reads the items 0 and 1, the second one, in two segments, the items 2 and 3.
 model::Problem two_phases() {
@@ -37,7 +38,7 @@ model::Problem two_phases() {
 }
 
 TEST(GainCurve, Items_AreAddedInOrderOfTheirGain) {
-  const auto curve = gain_curve(two_phases(), k_fast, {});
+  const auto curve = gain_curve(two_phases(), k_fast, k_all, {});
   ASSERT_EQ(curve.num_phases, 2U) << "segments belong to their phase";
   ASSERT_EQ(curve.num_steps, 4U);
   for (std::size_t step = 0; step <= 4; ++step) EXPECT_EQ(curve.bytes[step], step * k_item);
@@ -51,7 +52,7 @@ TEST(GainCurve, Items_AreAddedInOrderOfTheirGain) {
 }
 
 TEST(GainCurve, TimeInMpi_IsNotComputation) {
-  const auto curve = gain_curve(two_phases(), k_fast, std::vector<Seconds>{Seconds{0.25}, Seconds{5}});
+  const auto curve = gain_curve(two_phases(), k_fast, k_all, std::vector<Seconds>{Seconds{0.25}, Seconds{5}});
   EXPECT_NEAR(curve.time[0][0], 1.25, 1e-6);
   EXPECT_EQ(curve.time[0][1], 0) << "never negative";
 }
@@ -60,7 +61,7 @@ TEST(GainCurve, DataThatWasInFastMemory_CountsFromHome) {
   auto problem = two_phases();
   problem.measured_at[1] = k_fast;
   problem.phases[0].measured = Seconds{0.9};
-  const auto curve = gain_curve(problem, k_fast, {});
+  const auto curve = gain_curve(problem, k_fast, k_all, {});
   EXPECT_NEAR(curve.time[0][0], 1.5, 1e-6) << "with all data in slow memory";
   EXPECT_NEAR(curve.time[4][0], 0.57, 1e-6);
 }
@@ -68,9 +69,28 @@ TEST(GainCurve, DataThatWasInFastMemory_CountsFromHome) {
 TEST(GainCurve, PinnedItems_StayInTheirPlace) {
   auto problem = two_phases();
   problem.items[1].pinned = k_slow;
-  const auto curve = gain_curve(problem, k_fast, {});
+  const auto curve = gain_curve(problem, k_fast, k_all, {});
   EXPECT_EQ(curve.num_steps, 3U);
   EXPECT_NEAR(curve.time[3][0], 1.17, 1e-6);
+}
+
+TEST(GainCurve, BudgetSmallerThanData_StepsDivideTheBudget) {
+  auto problem = two_phases();
+  problem.items.clear();
+  problem.phases.resize(1);
+  problem.phases[0].cells.clear();
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    problem.items.push_back({.size = Bytes{k_item}, .object = 0, .ordinal = i});
+    problem.phases[0].cells.push_back({.item = i, .exposure = 1000.0 * (i + 1)});
+  }
+  problem.measured_at.assign(1000, k_slow);
+  const auto curve = gain_curve(problem, k_fast, Bytes{32 * k_item}, {});
+  ASSERT_EQ(curve.num_steps, GainCurve::k_max_steps);
+  for (std::size_t step = 0; step <= curve.num_steps; ++step) EXPECT_EQ(curve.bytes[step], 2 * step * k_item);
+  // An item that does not fit is skipped.
+  problem.items[999].size = Bytes{33 * k_item};
+  EXPECT_EQ(gain_curve(problem, k_fast, Bytes{32 * k_item}, {}).bytes[curve.num_steps], 32 * k_item);
+  EXPECT_EQ(gain_curve(problem, k_fast, Bytes{k_item - 1}, {}).num_steps, 0U);
 }
 
 TEST(GainCurve, ManyItems_AreGroupedToSixteenSteps) {
@@ -84,7 +104,7 @@ TEST(GainCurve, ManyItems_AreGroupedToSixteenSteps) {
   }
   problem.measured_at.assign(1000, k_slow);
   problem.phases[0].measured = Seconds{model::load_of(problem, 0, problem.measured_at).time()};
-  const auto curve = gain_curve(problem, k_fast, {});
+  const auto curve = gain_curve(problem, k_fast, k_all, {});
   ASSERT_EQ(curve.num_steps, GainCurve::k_max_steps);
   EXPECT_EQ(curve.bytes[curve.num_steps], 1000 * k_item);
   const auto all_fast = model::load_of(problem, 0, model::Placement(1000, k_fast)).time();
@@ -95,16 +115,18 @@ TEST(GainCurve, MorePhasesThanFit_CountAsOne) {
   auto problem = two_phases();
   const auto phase = problem.phases[0];
   problem.phases.assign(GainCurve::k_max_phases + 1, phase);
-  const auto curve = gain_curve(problem, k_fast, {});
+  const auto curve = gain_curve(problem, k_fast, k_all, {});
   EXPECT_EQ(curve.num_phases, 1U);
   EXPECT_NEAR(curve.time[0][0], 1.5 * (GainCurve::k_max_phases + 1), 1e-3);
 }
 
 TEST(GainCurve, PhaseNamesDiffer_HashesDiffer) {
   auto other = two_phases();
-  EXPECT_EQ(gain_curve(two_phases(), k_fast, {}).phase_names, gain_curve(other, k_fast, {}).phase_names);
+  EXPECT_EQ(gain_curve(two_phases(), k_fast, k_all, {}).phase_names,
+            gain_curve(other, k_fast, k_all, {}).phase_names);
   other.phases[0].name = "c";
-  EXPECT_NE(gain_curve(two_phases(), k_fast, {}).phase_names, gain_curve(other, k_fast, {}).phase_names);
+  EXPECT_NE(gain_curve(two_phases(), k_fast, k_all, {}).phase_names,
+            gain_curve(other, k_fast, k_all, {}).phase_names);
 }
 
 }  // namespace

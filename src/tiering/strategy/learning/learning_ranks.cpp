@@ -25,7 +25,8 @@ void LearningStrategy::publish_gains(model::Problem problem) {
   for (const auto& phase : profiled_times_)
     in_mpi.push_back(phase.in_mpi / static_cast<double>(num_profiled_times_));
   std::vector<GainCurve> curves;
-  for (const auto place : context_.ranks->divided_places()) curves.push_back(gain_curve(problem, place, in_mpi));
+  for (const auto place : context_.ranks->divided_places())
+    curves.push_back(gain_curve(problem, place, context_.budget[place], in_mpi));
   context_.ranks->publish_gains(std::move(curves), unmovable_bytes());
   problem_ = std::move(problem);
   awaits_division_ = true;

@@ -61,7 +61,7 @@ double GainCurve::iteration_time(std::size_t step) const {
   return sum;
 }
 
-GainCurve gain_curve(const model::Problem& problem, PlaceId place, std::span<const Seconds> in_mpi) {
+GainCurve gain_curve(const model::Problem& problem, PlaceId place, Bytes budget, std::span<const Seconds> in_mpi) {
   GainCurve curve;
   auto phase_of = phases_of_segments(problem);
   const auto count = phase_of.empty() ? 0 : phase_of.back() + 1;
@@ -105,19 +105,25 @@ GainCurve gain_curve(const model::Problem& problem, PlaceId place, std::span<con
   const auto order = candidates(problem, uses, loads, placement, place);
   std::uint64_t all = 0;
   for (const auto& candidate : order) all += problem.items[candidate.item].size.value;
+  const auto limit = std::min(all, budget.value);
   std::uint64_t filled = 0;
-  for (std::size_t at = 0; at < order.size(); ++at) {
-    const auto item = order[at].item;
+  for (const auto& candidate : order) {
+    const auto item = candidate.item;
+    const auto size = problem.items[item].size.value;
+    if (filled + size > limit) continue;
     for (const auto& use : uses[item]) {
       loads[use.phase].take(*use.cell, placement[item]);
       loads[use.phase].put(*use.cell, place);
     }
-    filled += problem.items[item].size.value;
-    const bool is_last = at + 1 == order.size();
-    if (!is_last && filled * GainCurve::k_max_steps < (curve.num_steps + 1) * all) continue;
+    filled += size;
+    if (filled * GainCurve::k_max_steps < (curve.num_steps + 1) * limit) continue;
     ++curve.num_steps;
     write_step(filled);
-    if (curve.num_steps == GainCurve::k_max_steps) break;
+    if (curve.num_steps == GainCurve::k_max_steps) return curve;
+  }
+  if (filled > curve.bytes[curve.num_steps]) {
+    ++curve.num_steps;
+    write_step(filled);
   }
   return curve;
 }

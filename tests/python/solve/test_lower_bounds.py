@@ -1,5 +1,8 @@
 """Bounds of loops from samples: selection of prices."""
 
+import shutil
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 from terrace.solve import lower_bounds
@@ -42,20 +45,40 @@ def test_loop_bound_uses_the_best_prices(store_path, monkeypatch):
     assert lower_bounds.sampled_bound(problem, 1.0, store, run, budget).seconds < bounds[0] == bounds[1]
 
 
-def test_many_observed_iterations_are_represented_by_some(store_path, monkeypatch):
-    store = Store(store_path)
+def _with_more_iterations(store_path, path, more):
+    """Copies a profile, and each observed iteration of its last process so many times."""
+    shutil.copy(store_path, path)
+    with closing(sqlite3.connect(path)) as database:
+        for (iteration,) in database.execute("SELECT id FROM iteration WHERE NOT exact").fetchall():
+            for number in range(1, more + 1):
+                new = database.execute(
+                    "INSERT INTO iteration (run, loop, number, exact, anew) "
+                    "SELECT run, loop, number + ?, exact, 0 FROM iteration WHERE id = ?",
+                    (number, iteration),
+                ).lastrowid
+                for table in ("phase", "cell"):
+                    names = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+                    others = ", ".join(name for name in names if name != "iteration")
+                    database.execute(
+                        f"INSERT INTO {table} (iteration, {others}) "
+                        f"SELECT ?, {others} FROM {table} WHERE iteration = ?",
+                        (new, iteration),
+                    )
+        database.commit()
+
+
+def test_many_observed_iterations_are_represented_by_some(store_path, tmp_path, monkeypatch):
+    _with_more_iterations(store_path, tmp_path / "job.terrace", 4)
+    store = Store(tmp_path / "job.terrace")
     run = store.run()
     whole = lower_bounds._observed(store, run, None)
     count = len(whole.numbers)
-    assert count > 2
+    assert count == 5
     assert whole.numbers == list(range(count))
     assert whole.weights == whole.profile.stand_for
-    monkeypatch.setattr(lower_bounds, "_MAX_EVALUATED", count - 1)
+    monkeypatch.setattr(lower_bounds, "_MAX_EVALUATED", 3)
     monkeypatch.setattr(lower_bounds, "_KNOWN", {})
     some = lower_bounds._observed(store, run, None)
-    assert len(some.numbers) == count - 1
-    assert some.numbers[0] == 0
-    assert sum(some.weights) == sum(whole.weights)
+    assert some.numbers == [0, 1, 3]
     # Each stands for itself and for those that are skipped behind it.
-    ends = [*some.numbers[1:], count]
-    assert some.weights == [sum(whole.weights[i:end]) for i, end in zip(some.numbers, ends, strict=True)]
+    assert some.weights == [sum(whole.weights[i:end]) for i, end in ((0, 1), (1, 3), (3, 5))]

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-LIMIT = 64 << 10
+LIMIT = 1 << 20
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Measures the time of an MPI call in a program whose main loop and phases Terrace follows, for cost.py. Each iteration
- * has calls that return at once, and then computes. Prints nanoseconds a call of MPI_Comm_rank and of a send to
- * MPI_PROC_NULL: medians of the second half of the iterations. */
+ * Measures the time of an MPI call in a program whose main loop and phases Terrace follows, for cost.py. Each
+ * iteration has calls that return at once, and then computes. Prints nanoseconds a call of MPI_Comm_rank and of a
+ * send to MPI_PROC_NULL: medians of the second half of the iterations. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +51,9 @@ int main(int argc, char** argv) {
     MPI_Barrier(MPI_COMM_WORLD);
   }
   const int half = k_iterations / 2;
-  printf("%.2f %.2f %g\n", 1e9 * median(rank + half, half) / k_calls, 1e9 * median(send + half, half) / k_calls, sum);
+  const double of_rank = 1e9 * median(rank + half, half) / k_calls;
+  const double of_send = 1e9 * median(send + half, half) / k_calls;
+  printf("%.2f %.2f %g\n", of_rank, of_send, sum);
   free(values);
   return MPI_Finalize();
 }

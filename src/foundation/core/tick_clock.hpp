@@ -13,8 +13,8 @@
 
 namespace terrace {
 
-// Returns the ticks of the processor's clock. They have one rate, and are the same on all cores, wherever the kernel's
-// clock is based on them.
+// Returns the ticks of the processor's clock. They have one rate, and are the same on all cores, wherever the
+// kernel's clock is based on them.
 inline std::uint64_t read_ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -27,8 +27,8 @@ inline std::uint64_t read_ticks() noexcept {
 #endif
 }
 
-// Converts ticks that were read just now into seconds of CLOCK_MONOTONIC. Reads that clock every 10 ms, so that times are
-// within some nanoseconds of it, and never decrease. Not thread-safe.
+// Converts ticks that were read just now into seconds of CLOCK_MONOTONIC. Reads that clock every 10 ms, so that
+// times are within some nanoseconds of it, and never decrease. Not thread-safe.
 class TickClock {
  public:
   [[nodiscard]] Seconds time_of(std::uint64_t ticks) noexcept {

@@ -96,8 +96,8 @@ constexpr double k_late = 5e-3;               // seconds; entries read later tha
 constexpr Seconds k_min_phase{0.01};          // phases are reported up to k_poll late
 constexpr const char* k_kind = "function entries";
 
-// Watches the code at probed entries. An armed breakpoint slows the code in the same 64 bytes, up to 15 times on some
-// processors, also where it is never hit: a loop right behind a function's entry must not pay for the probe.
+// Watches the code at probed entries. An armed breakpoint slows the code in the same 64 bytes, up to 15 times on
+// some processors, also where it is never hit: a loop right behind a function's entry must not pay for the probe.
 class EntryLines {
  public:
   static std::uint64_t line_of(std::uint64_t address) { return address / 64; }

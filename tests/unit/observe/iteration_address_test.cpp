@@ -1,5 +1,5 @@
-// Tests the choice of the instruction that counts a loop's iterations: in random control flow, by random walks, and in
-// code whose lines of 64 bytes are known.
+// Tests the choice of the instruction that counts a loop's iterations: in random control flow, by random walks,
+// and in code whose lines of 64 bytes are known.
 #include "observe/symbols/files/iteration_address.hpp"
 
 #include <gtest/gtest.h>
@@ -53,8 +53,8 @@ Function random_function(std::minstd_rand& random) {
   return function;
 }
 
-// Walks the loop's code at random from its header on, while it stays in the loop. Checks that each iteration executes
-// the instruction once, and that the calls of an iteration are all before it or all behind it.
+// Walks the loop's code at random from its header on, while it stays in the loop. Checks that each iteration
+// executes the instruction once, and that the calls of an iteration are all before it or all behind it.
 void expect_counts_iterations(const Function& function, BlockIndex head, std::uint64_t address,
                               std::minstd_rand& random) {
   bool any_before = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements the listener of the MPI layer (call_events.hpp): passes the calls of all threads to the statistics and the
-// placer of MPI's objects, and those of the main thread to the monitor.
+// Implements the listener of the MPI layer (call_events.hpp): passes the calls of all threads to the statistics
+// and the placer of MPI's objects, and those of the main thread to the monitor.
 #include "agent/lifecycle/in_process.hpp"
 #include "agent/mpi/call_events.hpp"
 #include "agent/mpi_monitor/mpi_monitor.hpp"

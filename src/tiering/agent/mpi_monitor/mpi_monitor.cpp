@@ -55,8 +55,8 @@ bool ends_phase(MpiClass function_class) {
   }
 }
 
-// Returns whether the call says nothing of loops and phases. Programs make many such calls: they ask for their rank in
-// inner loops, and test whether a message has come until one has.
+// Returns whether the call says nothing of loops and phases. Programs make many such calls: they ask for their
+// rank in inner loops, and test whether a message has come until one has.
 bool is_irrelevant(MpiClass function_class) {
   return function_class == MpiClass::k_local || function_class == MpiClass::k_test;
 }

@@ -37,8 +37,8 @@ struct LoopMarks {
   }
 };
 
-// Returns the edges between a function's blocks, given in the order of their addresses: jumps, fall-through, and from
-// an indirect jump to every block that has no other predecessor.
+// Returns the edges between a function's blocks, given in the order of their addresses: jumps, fall-through, and
+// from an indirect jump to every block that has no other predecessor.
 ControlFlow connect_blocks(std::span<const FlowBlock> blocks);
 
 // Marks a function's blocks, given in the order of their addresses.

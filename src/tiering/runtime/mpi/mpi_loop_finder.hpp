@@ -8,9 +8,9 @@
 //
 // Main loop: the outermost candidate with two complete iterations of similar duration, once it was observed for
 // k_short_patience. An inner loop is chosen provisionally where its enclosing loops have not iterated for a while;
-// it is withdrawn in favour of an enclosing loop that turns out to have similar iterations. An iteration begins with
-// the first MPI call after the breakpoint was reached; that shifts all iterations by the same part of the loop.
-// Phases: see mpi_phase_choice.hpp.
+// it is withdrawn in favour of an enclosing loop that turns out to have similar iterations. An iteration begins
+// with the first MPI call after the breakpoint was reached; that shifts all iterations by the same part of the
+// loop. Phases: see mpi_phase_choice.hpp.
 //
 // Iterations that ended before the breakpoint was set are counted by the call paths that occur equally often in
 // each observed iteration; if there are none, they are estimated from the mean duration.

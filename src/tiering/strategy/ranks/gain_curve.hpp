@@ -16,8 +16,9 @@
 namespace terrace::strategy {
 
 // The time that a rank computes in each phase, without the time inside of MPI calls, if its best data resides in
-// the place: none of it at step 0; at the last step all items that become faster, or those that fit into the budget
-// of the node. All other data is in the home place. Trivially copyable: curves are published to other processes.
+// the place: none of it at step 0; at the last step all items that become faster, or those that fit into the
+// budget of the node. All other data is in the home place. Trivially copyable: curves are published to other
+// processes.
 struct GainCurve {
   static constexpr std::size_t k_max_steps = 16;
   static constexpr std::size_t k_max_phases = 60;  // more phases count as one
@@ -31,9 +32,9 @@ struct GainCurve {
   [[nodiscard]] double iteration_time(std::size_t step) const;
 };
 
-// Computes the curve of a place. `budget`: of the ranks of the node together. `in_mpi`: time inside of MPI calls in the profiled iteration, by phase; segments
-// of a phase are one phase here. Without an entry for each phase it counts as 0. Requires: the place is not
-// its domain's home place.
+// Computes the curve of a place. `budget`: of the ranks of the node together. `in_mpi`: time inside of MPI calls
+// in the profiled iteration, by phase; segments of a phase are one phase here. Without an entry for each phase it
+// counts as 0. Requires: the place is not its domain's home place.
 [[nodiscard]] GainCurve gain_curve(const model::Problem& problem, PlaceId place, Bytes budget,
                                    std::span<const Seconds> in_mpi);
 

@@ -59,8 +59,8 @@ class Search {
     return begin >= blocks_.front().front().at && begin + k_line_bytes <= blocks_.back().back().next;
   }
 
-  // Returns the block's instructions that each iteration executes once and that do not divide an iteration's calls:
-  // those before the loop's first call, and those behind its last one.
+  // Returns the block's instructions that each iteration executes once and that do not divide an iteration's
+  // calls: those before the loop's first call, and those behind its last one.
   [[nodiscard]] std::array<CodeBlock, 2> candidates(BlockIndex block) const {
     const auto code = blocks_[block];
     const auto before = block == head_ ? Way{} : walk({head_}, block);

@@ -33,8 +33,9 @@ class TickClock {
  public:
   [[nodiscard]] Seconds time_of(std::uint64_t ticks) noexcept {
     // Ticks before base_ticks_ wrap around.
-    if (ticks - base_ticks_ >= valid_ticks_) synchronise(ticks);
-    last_ = std::max(last_, base_ + static_cast<double>(ticks - base_ticks_) * tick_);
+    if (ticks - base_ticks_ >= valid_ticks_) synchronise();
+    const auto since = static_cast<std::int64_t>(ticks - base_ticks_);
+    last_ = std::max(last_, base_ + static_cast<double>(since) * tick_);
     return last_;
   }
 
@@ -42,16 +43,25 @@ class TickClock {
   static constexpr Seconds k_valid{0.01};
   static constexpr Seconds k_min_baseline{1e-3};  // to compute the rate from
 
-  void synchronise(std::uint64_t ticks) noexcept {
-    base_ticks_ = ticks;
-    base_ = Seconds{to_seconds(read_clock(CLOCK_MONOTONIC))};
-    if (first_ticks_ == 0 || ticks <= first_ticks_) {
-      first_ticks_ = ticks;
+  // Reads both clocks. The thread may lose the processor in between: of three tries, the shortest one counts.
+  void synchronise() noexcept {
+    auto shortest = ~std::uint64_t{0};
+    for (int i = 0; i < 3; ++i) {
+      const auto before = read_ticks();
+      const Seconds time{to_seconds(read_clock(CLOCK_MONOTONIC))};
+      const auto after = read_ticks();
+      if (after - before >= shortest) continue;
+      shortest = after - before;
+      base_ticks_ = before + shortest / 2;
+      base_ = time;
+    }
+    if (first_ticks_ == 0 || base_ticks_ <= first_ticks_) {
+      first_ticks_ = base_ticks_;
       first_ = base_;
     }
     const auto passed = base_ - first_;
     if (passed < k_min_baseline) return;
-    tick_ = passed / static_cast<double>(ticks - first_ticks_);
+    tick_ = passed / static_cast<double>(base_ticks_ - first_ticks_);
     valid_ticks_ = static_cast<std::uint64_t>(k_valid / tick_);
   }
 

@@ -56,7 +56,8 @@ class LedgerRequests final : public IdleRequests {
 
 // A rank with one object, of which it reads every chunk `work` times as much as a rank of work 1.
 struct LearningRank {
-  LearningRank(RankProcess& rank, double work_of_rank, PlaceId place) : process(rank), work(work_of_rank) {
+  LearningRank(RankProcess& rank, double work_of_rank, PlaceId place, bool is_detected = false)
+      : process(rank), work(work_of_rank) {
     for (std::uint32_t i = 0; i < k_chunks; ++i) {
       EXPECT_TRUE(rank.ledger.take(place, Bytes{k_unit}));
       chunks.add(std::uint64_t{i} * k_unit, k_unit, 0, 0, place);
@@ -78,7 +79,7 @@ struct LearningRank {
     context.sample_interval = Seconds{1e-6};
     context.ranks = &rank.group;
     strategy.emplace(context, &find_planner("global"), std::nullopt);
-    strategy->on_event(LoopBegun{"main"}, requests);
+    strategy->on_event(LoopBegun{.name = "main", .is_detected = is_detected}, requests);
   }
   // Runs an iteration; the rank waits in MPI for so long as it is faster than the slowest one.
   void iterate(std::uint32_t number, double slowest) {
@@ -169,6 +170,22 @@ TEST(LearningRanks, FastMemoryIsOccupied_RefusedMovesAreRequestedAgain) {
     rank.meet();
     for (std::uint32_t i = 0; i < 40; ++i) {
       if (rank.rank != 0 || i != 4) learning.iterate(i, k_slowest);  // rank 0 is late for its plan
+      rank.meet();
+    }
+    rank.content.shares[rank.rank] = learning.fast_chunks();
+    rank.meet();
+  });
+  for (const auto chunks : shared.content->shares) EXPECT_EQ(chunks, 4U);
+}
+
+// The same in a detected loop, where moves have to pay: what rank 0 gives up never pays for itself.
+TEST(LearningRanks, DetectedLoop_RankWithMoreThanItsShareReleasesIt) {
+  SharedByRanks shared(4);
+  run_ranks(shared, [](RankProcess& rank) {
+    LearningRank learning(rank, 1, rank.rank == 0 ? k_fast : k_slow, true);
+    rank.meet();
+    for (std::uint32_t i = 0; i < 400; ++i) {
+      learning.iterate(i, k_slowest);
       rank.meet();
     }
     rank.content.shares[rank.rank] = learning.fast_chunks();

@@ -59,6 +59,9 @@ void LearningStrategy::plan_divided(std::uint32_t iteration, Requests& requests)
 
 // Requests moves of the plan in force that were refused because other ranks had not moved their data out yet.
 void LearningStrategy::request_missing(std::uint32_t iteration, Requests& requests) {
+  Bytes available;
+  for (const auto place : context_.ranks->divided_places()) available += context_.ledger->available(place);
+  if (available > std::exchange(available_, available)) next_request_ = iteration;
   if (iteration < next_request_ || is_reprofiling_ || is_migrating_ || !requests.is_idle()) return;
   auto moves = plan_->moves_to_placement(requests, 0);
   PendingCapacity capacity(context_, {});
@@ -102,6 +105,22 @@ std::vector<Bytes> LearningStrategy::unmovable_bytes() const {
     bytes.push_back(held - std::min(held, in_chunks));
   }
   return bytes;
+}
+
+// Returns whether this rank has more chunks in a divided place than its share, which other ranks wait for. Smaller
+// excesses than a chunk are none.
+bool LearningStrategy::exceeds_share() const {
+  if (!context_.ranks || !context_.ranks->is_divided()) return false;
+  const auto budget = context_.ranks->own_budget();
+  return std::ranges::any_of(context_.ranks->divided_places(), [&](PlaceId place) {
+    Bytes held, largest;
+    for (const auto& chunk : *context_.chunks) {
+      if (!chunk.live || chunk.place.load(std::memory_order_relaxed) != place) continue;
+      held += Bytes{chunk.size};
+      largest = std::max(largest, Bytes{chunk.size});
+    }
+    return held > budget[place] + largest;
+  });
 }
 
 // Profiles the iteration that begins because another rank does. Without a plan in force, the rank learns anew.

@@ -293,8 +293,12 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
   const auto phase = adopted.find_phase(at);
   if (!phase) return false;
   auto moves = adopted.moves_to_placement(requests, *phase);
-  const bool in_steps = can_step(pending.plan) && !moves.empty();
-  const auto iterations = in_steps ? steps_pay_after(pending, moves, requests) : pays_after(pending.plan, moves);
+  // What this rank has beyond its share makes other ranks faster: here it never pays.
+  const bool must_release = exceeds_share();
+  const bool in_steps = can_step(pending.plan) && !moves.empty() && !must_release;
+  const auto iterations = in_steps       ? steps_pay_after(pending, moves, requests)
+                          : must_release ? 0
+                                         : pays_after(pending.plan, moves);
   if (payback_.num_iterations() < iterations) {
     if (was_reprofiled_) change_detector_.start_watching();
     if (plan_ || pending_plans_.size() > 1) return true;
@@ -308,7 +312,8 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
     if (places_without_plan_.empty()) places_without_plan_ = current_places(context_);
     planned_loop_ = loop_;
     trial_.adopt(current_places(context_));
-    if (was_reprofiled_) trial_.end();  // the program has changed: earlier iterations are no baseline
+    // Earlier iterations are no baseline if the program has changed, or what this rank loses is another's gain.
+    if (was_reprofiled_ || must_release) trial_.end();
   }
   requests.on_plan_adopted(pending.plan, pending.why);
   requests.clear_needs();

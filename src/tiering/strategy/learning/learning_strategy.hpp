@@ -87,6 +87,7 @@ class LearningStrategy final : public Strategy {
   void end_iteration_times(bool was_profiled);
   void profile_with_others(std::uint32_t iteration, Requests& requests);
   [[nodiscard]] std::vector<Bytes> unmovable_bytes() const;
+  [[nodiscard]] bool exceeds_share() const;
   [[nodiscard]] bool waits_in_mpi(PhaseIndex phase) const;
   void order_first_moves(Requests& requests);
   [[nodiscard]] PlanExecutor make_executor(const Plan& plan, Requests& requests) const;
@@ -152,6 +153,7 @@ class LearningStrategy final : public Strategy {
   std::uint32_t num_profiled_times_ = 0;    // iterations in profiled_times_
   std::uint32_t next_request_ = 0;          // the iteration in which moves that were refused are requested again
   std::uint32_t request_interval_ = 1;      // iterations
+  Bytes available_;                         // of the divided places, when these moves were last selected
 };
 
 }  // namespace terrace::strategy

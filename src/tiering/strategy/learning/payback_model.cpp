@@ -113,7 +113,8 @@ bool PaybackModel::may_profile() {
   if (needed > num_iterations()) return false;
   const auto scans = context_.can_thin ? needed * known.scan : Seconds{};
   const auto all = needed * samples + scans;
-  if (max_gain_ * left < std::min(all, budget) + known.cheapest_move) return false;
+  // With ranks, what this one gives up may be the gain of another.
+  if (!context_.ranks && max_gain_ * left < std::min(all, budget) + known.cheapest_move) return false;
   iterations_ = static_cast<std::uint32_t>(needed);
   if (all <= budget) return true;
   if (!context_.can_thin || scans >= budget) return false;

@@ -25,7 +25,8 @@ class Followed:
     rank: int
     is_adopted: bool = False  # the profile has the plan with the parts of the file
     chunks: int = 0  # with pages, of the plan's objects
-    placed: int = 0  # of these, chunks that were where the plan has them
+    placed: int = 0  # of these, chunks that were where the plan has them at some time
+    planned: int = 0  # of these, chunks that the plan has in fast memory
 
     @property
     def holds(self) -> bool:
@@ -121,6 +122,7 @@ def follow(profile: Path, plans: Path) -> list[Followed]:
             for key, places in _visited(database, run).items():
                 if key[0] in given.objects:
                     one.chunks += 1
+                    one.planned += key in wanted
                     if key in wanted:
                         one.placed += any(wanted[key] in place for place in places)
                     else:

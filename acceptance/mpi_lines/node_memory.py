@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ NODES = (
 BUDGET = 24 << 20
 RANKS = 4
 KILLED = 3  # the rank with the most work
+MAX_ON_TRIAL = 0.05  # of the samples
 ITERATIONS = 500
 MARGIN = 0.05  # s, between the journal's clock and the program's
 ARRAYS = "%uneven_ranks.c%"  # names of the program's arrays
@@ -118,16 +120,16 @@ def _check_rank(number: int, report: Report, rank: Rank) -> tuple[int, list[str]
 
 
 def _largest_sum(reports: list[Report]) -> int:
-    """Returns the largest sum of the ranks' bytes on the fast node, each by its last account."""
-    events = sorted(
-        (sample.end, rank, sample.fast_bytes()) for rank, one in enumerate(reports) for sample in one.samples
-    )
-    now = [0] * len(reports)
-    largest = 0
-    for _, rank, size in events:
-        now[rank] = size
-        largest = max(largest, sum(now))
-    return largest
+    """Returns the largest sum of the ranks' bytes on the fast node. Between two accounts of a rank data may have
+    moved: the smaller one counts."""
+    times = [[sample.end for sample in one.samples] for one in reports]
+    sizes = [[sample.fast_bytes() for sample in one.samples] for one in reports]
+
+    def at(rank: int, time: float) -> int:
+        behind = bisect_right(times[rank], time)
+        return min(sizes[rank][max(behind - 1, 0) : behind + 1], default=0)
+
+    return max((sum(at(rank, time) for rank in range(len(reports))) for one in times for time in one), default=0)
 
 
 def _judge_whole(out: Path, plain: list[str]) -> tuple[str, list[str]]:
@@ -153,8 +155,10 @@ def _judge_whole(out: Path, plain: list[str]) -> tuple[str, list[str]]:
             continue
         final.append(divisions[-1][2])
         num_samples, exceeding = node_plans.exceeded_shares(number, divisions, report.samples)
-        if exceeding:
-            problems.append(f"{exceeding[0]}, and so in {len(exceeding)} of {num_samples} samples")
+        # While a plan is on trial, data is where it was without it.
+        if len(exceeding) > MAX_ON_TRIAL * num_samples or num_samples == 0:
+            example = exceeding[0] if exceeding else f"rank {number}"
+            problems.append(f"{example}: {len(exceeding)} of {num_samples} samples exceed the share")
         own = node_plans.read_plans(
             out / "whole.terrace", number, ARRAYS, rank.zero, node_plans.undoing(rank.notes)
         )
@@ -251,7 +255,8 @@ CRITERIA = [
     Criterion(
         "ranks share a node's fast memory",
         "4 ranks in a four-node guest: pages lie as journals and settled plans say, no rank exceeds its share, "
-        "all never exceed the budget; a killed rank's memory is the others' within 1 s",
+        "their sum never exceeds the budget; a killed rank's memory is divided within 1 s, and 90 % of it reused "
+        "in 10 s",
         shared_node,
     )
 ]

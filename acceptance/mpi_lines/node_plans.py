@@ -20,6 +20,7 @@ from mpi_lines.node_samples import FAST_NODE, Report, Sample
 SETTLING = 3.0  # s, from a decision until its moves are done: a rank may wait for other ranks' data to leave
 MIN_AS_PLANNED = 0.95  # of the chunks of settled plans: a trial suspends a plan for some iterations
 MAX_DELAY = 1.0  # s, from the end of a rank until the others have some of its memory
+MAX_WHOLE = 10.0  # s, until they have MIN_RETURNED of it: the emulator's moves take seconds
 MIN_RETURNED = 0.9  # of a killed rank's memory
 ROUNDING = 1 << 20  # notes state shares in whole MiB
 
@@ -134,7 +135,7 @@ class Return:
         found = []
         if self.first is None or self.first > MAX_DELAY:
             found.append(f"the others' first memory of the killed rank came after {self.first} s")
-        if self.whole is None:
+        if self.whole is None or self.whole > MAX_WHOLE:
             found.append(f"the others grew by {self.grown >> 10} KiB of the killed rank's {self.killed >> 10} KiB")
         return found
 

@@ -143,9 +143,11 @@ class Journey:
         kind = " (estimated)" if self.is_estimate else ""
         adopted = sum(one.is_adopted for one in self.followed)
         placed, chunks = sum(one.placed for one in self.followed), sum(one.chunks for one in self.followed)
+        planned = sum(one.planned for one in self.followed)
         return (
             f"{self.program}: {counted} of {self.printed} iterations{kind} without and with plans, {adopted} "
-            f"ranks adopted their plan, {placed} of {chunks} chunks were where it has them"
+            f"ranks adopted their plan, {placed} of {chunks} chunks ({planned} of them in fast memory) were "
+            "where it has them"
         )
 
 

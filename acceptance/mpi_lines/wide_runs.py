@@ -25,6 +25,7 @@ from installations import Installation, find_installations
 
 SOURCES = ROOT / "tests" / "integration" / "mpi"
 RANKS = 4
+NUM_RUNS = 200  # on each build, for the criterion to hold
 TIMEOUT = "180"  # s
 PLACES = ("outside", "inside")  # of the launcher, in turn
 
@@ -141,7 +142,7 @@ def _said(failures: dict[str, int]) -> str:
 
 
 def wide_runs() -> Measured:
-    """Holds if no run under Terrace fails in a way in which plain runs do not fail."""
+    """Holds if runs under Terrace fail in no way more often than plain runs do."""
     installations = find_installations(prefixes())
     if not installations:
         raise Unavailable("no MPI: apt-get install libmpich-dev, and in another call libopenmpi-dev")
@@ -149,7 +150,9 @@ def wide_runs() -> Measured:
         keep_part(f"wide-{mpi.name}", functools.partial(_measure, mpi, SETTINGS.wide_runs))
         for mpi in installations
     ]
-    new = [row for row in rows if not set(row["failures"]) <= set(row["plain_failures"])]
+    new = [
+        row for row in rows if any(n > row["plain_failures"].get(kind, 0) for kind, n in row["failures"].items())
+    ]
     text = "; ".join(
         f"{row['build']}: {row['runs']} runs, {_said(row['failures'])} failed (plain {row['plain_runs']}, "
         f"{_said(row['plain_failures'])})" + (f": {row['example']}" if row["example"] else "")
@@ -162,14 +165,14 @@ def wide_runs() -> Measured:
         }
         for row in rows
     ]  # fmt: skip
-    has_all = len(installations) == NUM_BUILDS and all(row["plain_runs"] > 0 for row in rows)
+    has_all = len(installations) == NUM_BUILDS and all(row["runs"] >= NUM_RUNS for row in rows)
     return Measured(text, has_all and not new, shown)
 
 
 CRITERIA = [
     Criterion(
         "wide runs",
-        "200 runs on each build, 4 ranks, plain and under Terrace in turn: no failure that plain runs lack, "
+        "200 runs on each build, 4 ranks, plain and under Terrace in turn: no failure is more frequent, "
         "calls and bytes as the program counts them",
         wide_runs,
     )

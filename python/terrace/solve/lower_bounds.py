@@ -15,6 +15,7 @@ SciPy takes a second to load, so functions that need it import it locally.
 import itertools
 import json
 import math
+import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -228,7 +229,9 @@ class _Observed:
 
     profile: _core.Profile
     machine: _core.Machine
-    numbers: list[int]  # of the observed iterations that are evaluated, from 0: all, or evenly spaced ones of many
+    numbers: list[
+        int
+    ]  # of the observed iterations that are evaluated, from 0: all, or one of each of _MAX_EVALUATED parts
     weights: list[float]  # of each: the number of iterations that it represents
     difference: float  # Problem.iteration_difference
     # Times of phases in iterations that were observed directly after another one. After an unobserved iteration
@@ -248,9 +251,11 @@ def _observed(store: Store, run: Run, machine: str | None) -> _Observed:
         priced_on = _core.Machine.read(machine) if machine else kept.machine(run.id)
         stand_for = profile.stand_for
         count = min(len(stand_for), _MAX_EVALUATED)
-        numbers = [i * len(stand_for) // count for i in range(count)]
-        ends = [*numbers[1:], len(stand_for)]
-        weights = [math.fsum(stand_for[i:end]) for i, end in zip(numbers, ends, strict=True)]
+        # One of each equal part, drawn at random: every n-th iteration may be a special one, with a reduction.
+        draw = random.Random(0)
+        begins = [i * len(stand_for) // count for i in range(count + 1)]
+        numbers = [draw.randrange(low, high) for low, high in itertools.pairwise(begins)]
+        weights = [math.fsum(stand_for[low:high]) for low, high in itertools.pairwise(begins)]
         several = numbers if count > 1 else []
         each = [_core.Problem(profile.only(i), priced_on, cyclic=False) for i in several]
         difference = _core.Problem.iteration_difference(each) if each else 0.0

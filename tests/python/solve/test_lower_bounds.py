@@ -79,6 +79,7 @@ def test_many_observed_iterations_are_represented_by_some(store_path, tmp_path, 
     monkeypatch.setattr(lower_bounds, "_MAX_EVALUATED", 3)
     monkeypatch.setattr(lower_bounds, "_KNOWN", {})
     some = lower_bounds._observed(store, run, None)
-    assert some.numbers == [0, 1, 3]
-    # Each stands for itself and for those that are skipped behind it.
-    assert some.weights == [sum(whole.weights[i:end]) for i, end in ((0, 1), (1, 3), (3, 5))]
+    # Each stands for the part that it was drawn from.
+    parts = ((0, 1), (1, 3), (3, 5))
+    assert all(low <= number < high for number, (low, high) in zip(some.numbers, parts, strict=True))
+    assert some.weights == [sum(whole.weights[low:high]) for low, high in parts]

@@ -105,7 +105,7 @@ std::optional<JobSummary> read_job_summary(const std::string& path) {
 std::string format_gain(const JobSummary& job) {
   if (!job.gained) return {};
   const auto change = [](double share) { return (share < 0 ? "lost " : "gained ") + percent(share); };
-  const bool is_noise = job.noise == job.proven;
+  const bool is_noise = 2 * job.noise > job.proven;  // one of many ranks may differ by chance
   auto text = is_noise ? "no gain beyond noise" : change(*job.gained);
   if (job.predicted)
     text += fmt::format(" (predicted {}{})", *job.predicted < 0 ? "a loss of " : "", percent(*job.predicted));
@@ -140,6 +140,7 @@ std::string json_of(const JobSummary& job) {
     worst = {{"process", job.worst_process}, {"program", job.worst_program}, {"gained", job.worst}};
   if (job.worst_rank >= 0) worst["rank"] = job.worst_rank;
   return nlohmann::ordered_json{{"processes", job.processes},
+                                {"ranks", job.ranks},
                                 {"proven", job.proven},
                                 {"undone", job.undone},
                                 {"noise", job.noise},

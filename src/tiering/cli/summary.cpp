@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cli/job_summary.hpp"
+#include "cli/loop_summary.hpp"
 #include "cli/proof_summary.hpp"
 #include "profile/records.hpp"
 #include "profile/store/store_database.hpp"
@@ -19,70 +20,6 @@
 namespace terrace::cli {
 
 namespace {
-
-struct LoopSummary {
-  std::string program, planner, backend;
-  double loop = 0;  // seconds in the main loop
-  std::int64_t iterations = 0;
-  std::int64_t observed = 0;          // of them
-  std::int64_t before = 0;            // iterations before the loop was detected, which are not among these
-  std::int64_t moves = 0, moved = 0;  // moved: bytes
-  // Shares of uninstrumented code; 0: not measured.
-  double time_share = 0, time_at_least = 0, heap_share = 0, heap_uncovered = 0;  // heap_uncovered: bytes
-  // Virtual time: seconds of core time per instruction, and whether they were calibrated for the program.
-  double instruction_time = 0;
-  bool core_time_fitted = false;
-  std::string core_time_from;                              // source of the core time, from the profile
-  std::vector<std::pair<std::string, double>> core_times;  // of phases with a core time of their own
-  std::int64_t run = 0;
-};
-
-// Returns the summary of the process that spent the longest time in its main loop: among MPI ranks, the one that
-// the others wait for. Without a loop, the process that computed longest; instrumented processes take precedence.
-LoopSummary read_longest_loop(const std::string& path) {
-  profile::Database database(path, profile::Database::Mode::read);
-  profile::Statement query(
-      database,
-      "SELECT run.program, run.planner, run.backend, COALESCE(SUM(loop.ended - loop.begun), 0) AS t,"
-      " COALESCE(SUM(loop.iterations), 0), COALESCE(SUM(loop.observed), 0),"
-      " (SELECT COUNT(*) FROM move WHERE move.run = run.id AND NOT refused),"
-      " (SELECT COALESCE(SUM(size), 0) FROM move WHERE move.run = run.id AND NOT refused),"
-      " (SELECT time_share FROM coverage WHERE coverage.run = run.id),"
-      " (SELECT time_at_least FROM coverage WHERE coverage.run = run.id),"
-      " (SELECT heap_uncovered / heap FROM coverage WHERE coverage.run = run.id),"
-      " (SELECT heap_uncovered FROM coverage WHERE coverage.run = run.id),"
-      " (SELECT instruction_time FROM initiator i WHERE i.machine = run.machine AND i.id = run.initiator),"
-      " COALESCE(core_time_fitted, 0), run.id, COALESCE(core_time_from, ''),"
-      " COALESCE(SUM(loop.turns_before), 0)"
-      " FROM run LEFT JOIN main_loop AS loop ON loop.run = run.id GROUP BY run.id"
-      " ORDER BY t DESC, (SELECT COUNT(*) FROM note WHERE note.run = run.id AND text LIKE 'no access was seen%'),"
-      " (SELECT samples FROM coverage WHERE coverage.run = run.id) DESC LIMIT 1");
-  LoopSummary summary;
-  query.bind_all();
-  if (!query.step()) return summary;
-  summary.before = query.integer(16);
-  summary.program = query.text(0);
-  summary.planner = query.text(1);
-  summary.backend = query.text(2);
-  summary.loop = query.real(3);
-  summary.iterations = query.integer(4);
-  summary.observed = query.integer(5);
-  summary.moves = query.integer(6);
-  summary.moved = query.integer(7);
-  summary.time_share = query.real(8);
-  summary.time_at_least = query.real(9);
-  summary.heap_share = query.real(10);
-  summary.heap_uncovered = query.real(11);
-  summary.instruction_time = query.real(12);
-  summary.core_time_fitted = query.integer(13) != 0;
-  summary.core_time_from = query.text(15);
-  summary.run = query.integer(14);
-  profile::Statement phases(database,
-                            "SELECT phase, instruction_time FROM core_time WHERE run = ? ORDER BY phase");
-  phases.bind_all(query.integer(14));
-  while (phases.step()) summary.core_times.emplace_back(phases.text(0), phases.real(1));
-  return summary;
-}
 
 // Prints warnings on phases of --phases and of the plan that no process of the job entered.
 void print_phases_not_entered(const std::string& path) {
@@ -237,7 +174,8 @@ void print_warnings(const LoopSummary& loop, const std::string& path, bool is_pr
 std::string format_iterations(const LoopSummary& loop, bool counts_all = false) {
   auto text = fmt::format("{} iteration{}", loop.iterations, loop.iterations == 1 ? "" : "s");
   if (counts_all && loop.before > 0)
-    text = fmt::format("{} iterations, {} of them", loop.before + loop.iterations, loop.iterations);
+    text = fmt::format("{}{} iterations, {} of them", loop.is_estimate ? "about " : "",
+                       loop.before + loop.iterations, loop.iterations);
   text += fmt::format(" in {} of {} time", format(Seconds{loop.loop}), loop.backend);
   if (loop.iterations != 1)
     text += fmt::format(", {} each", format(Seconds{loop.loop / static_cast<double>(loop.iterations)}));
@@ -316,6 +254,7 @@ void print_summary(const profile::MergeSummary& merged, const SummaryContext& co
                                    {"incomplete", merged.incomplete},
                                    {"loop_s", loop.loop},
                                    {"iterations", loop.iterations},
+                                   {"iterations_before", loop.before},
                                    {"observed", loop.observed},
                                    {"moves", loop.moves},
                                    {"moved_bytes", loop.moved},

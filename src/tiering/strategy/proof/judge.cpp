@@ -62,6 +62,12 @@ bool IterationTimes::is_steady() const {
   return !takes_longer(first, second) && !takes_longer(second, first);
 }
 
+IterationTimes IterationTimes::scaled(double factor) const {
+  IterationTimes all;
+  for (std::size_t i = 0; i < times_.size(); ++i) all.add(factor * times_[i], works_[i]);
+  return all;
+}
+
 double IterationTimes::num_longer(const IterationTimes& others) const {
   double pairs = 0;
   for (const auto one : times_)

@@ -331,9 +331,11 @@ void ValidatedStrategy::report_gain(Requests& requests) {
     requests.note("note", "what the plan gained is not known: iterations change by themselves");
     return;
   }
-  requests.on_gain_measured({without.median(), placed_time(without, with),
-                             static_cast<std::uint32_t>(without.count()), static_cast<std::uint32_t>(with.count()),
-                             predicted_of_evidence_, is_over_, !is_beyond_noise(without, with)});
+  // Where other programs ran meanwhile, the times with the plan are corrected.
+  const auto corrected = placed_time(without, with);
+  const auto noise = !is_beyond_noise(without, with.scaled(corrected / with.median()));
+  requests.on_gain_measured({without.median(), corrected, static_cast<std::uint32_t>(without.count()),
+                             static_cast<std::uint32_t>(with.count()), predicted_of_evidence_, is_over_, noise});
 }
 
 }  // namespace terrace::strategy

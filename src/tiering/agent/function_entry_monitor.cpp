@@ -102,10 +102,15 @@ class EntryLines {
  public:
   static std::uint64_t line_of(std::uint64_t address) { return address / 64; }
 
+  EntryLines() {
+    if (observe::FunctionProbes::slows_nearby_code()) sampler_.emplace(getpid(), k_watch_every);
+  }
+
   // Reads the samples since the last call. Returns, once enough were taken, the positions of the entries in whose
   // lines the thread spends more time than rare calls need, and begins again.
   std::vector<std::uint32_t> find_busy(const std::vector<std::uint64_t>& begins) {
-    for (const auto address : sampler_.read_samples()) ++samples_[line_of(address)], ++all_;
+    if (!sampler_) return {};
+    for (const auto address : sampler_->read_samples()) ++samples_[line_of(address)], ++all_;
     std::vector<std::uint32_t> busy;
     if (all_ < k_min_watched) return busy;
     for (std::uint32_t i = 0; i < begins.size(); ++i) {
@@ -120,7 +125,7 @@ class EntryLines {
   }
 
  private:
-  observe::TimeSampler sampler_{getpid(), k_watch_every};
+  std::optional<observe::TimeSampler> sampler_;     // where breakpoints slow other code
   std::map<std::uint64_t, std::uint64_t> samples_;  // by line
   std::uint64_t all_ = 0;
 };
@@ -181,8 +186,9 @@ struct FunctionEntryMonitor::State {
       }
       for (const auto i : lines.find_busy(begins))
         if (probes.remove(i))
-          note("a breakpoint at the entry of " + std::string(function_name(process, begins[i])) +
-               " would slow the loop right behind it");
+          note("--phases " + std::string(function_name(process, begins[i])) +
+               " is not followed any more: the breakpoint at its entry slows a loop in the same 64 bytes; name "
+               "another function");
       if (!is_affordable(rate, probes) || probes.size() == 0) return;
     }
   }
@@ -217,7 +223,8 @@ struct FunctionEntryMonitor::State {
     }
     auto hot = runtime::hot_functions(samples);
     // A function that is called seldom spends no time at its entry, unless a loop is there.
-    std::erase_if(hot, [&](std::uint64_t entry) { return lines.contains(EntryLines::line_of(entry)); });
+    if (observe::FunctionProbes::slows_nearby_code())
+      std::erase_if(hot, [&](std::uint64_t entry) { return lines.contains(EntryLines::line_of(entry)); });
     return hot;
   }
 

@@ -70,7 +70,8 @@ void LoopService::answer(const std::string& name) {
     if (position.file.empty()) continue;
     auto& known = files_[position.file];
     if (!known) known = std::make_unique<observe::FunctionLoops>(position.file);
-    for (const auto& one : known->around(position.address)) loops.push_back({one.head, one.back, one.iteration});
+    for (const auto& one : known->around(position.address))
+      loops.push_back({one.head, one.back, one.iteration, one.is_counted_by_call});
   }
   const auto base = name.substr(0, name.size() - runtime::k_loop_request_suffix.size());
   write_file_atomically(folder_ / (base + std::string(runtime::k_loop_reply_suffix)),

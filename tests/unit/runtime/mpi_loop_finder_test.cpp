@@ -169,27 +169,27 @@ TEST(MpiLoopFinder, ReportedLoop_RareCallsOnly_CountsExactlyWithoutProbes) {
 }
 
 TEST(MpiLoopFinder, SameSequence_OtherLoops_CountsDiffer) {
-  // Both programs call ten times W, then A, six times over.
+  // Both programs call ten times W, then A, thirty times over.
   SimulatedProgram nested;
-  nested.loop(1, 6, [&](int) {
+  nested.loop(1, 30, [&](int) {
     nested.loop(2, 10, [&](int) {
-      nested.compute(5e-3);
+      nested.compute(1e-3);
       nested.call(1);
     });
     nested.call(2);
   });
   nested.finish();
   EXPECT_EQ(nested.main_loop(), "loop1");
-  EXPECT_EQ(nested.iterations(), 6U);
+  EXPECT_EQ(nested.iterations(), 30U);
 
   SimulatedProgram flat;
-  flat.loop(1, 60, [&](int step) {
-    flat.compute(5e-3);
+  flat.loop(1, 300, [&](int step) {
+    flat.compute(1e-3);
     flat.call(1);
     if (step % 10 == 9) flat.call(2);
   });
   flat.finish();
-  EXPECT_EQ(flat.iterations(), 60U);
+  EXPECT_EQ(flat.iterations(), 300U);
 }
 
 TEST(MpiLoopFinder, ConjugateGradients_InnerLoop_OuterIsMain) {
@@ -217,8 +217,8 @@ TEST(MpiLoopFinder, ConjugateGradients_InnerLoop_OuterIsMain) {
 TEST(MpiLoopFinder, CalledFunctionWithLoop_NewInvocation_IsNotAnInnerIteration) {
   // A halo exchange loops over three dimensions: the iteration's boundary is in no sequence of calls.
   SimulatedProgram program;
-  program.loop(1, 100, [&](int) {
-    program.compute(5e-3);
+  program.loop(1, 300, [&](int) {
+    program.compute(1e-3);
     program.loop(2, 3, [&](int) {
       program.call(1);
       program.call(2);
@@ -226,7 +226,7 @@ TEST(MpiLoopFinder, CalledFunctionWithLoop_NewInvocation_IsNotAnInnerIteration) 
   });
   program.finish();
   EXPECT_EQ(program.main_loop(), "loop1");
-  EXPECT_EQ(program.iterations(), 100U);
+  EXPECT_EQ(program.iterations(), 300U);
 }
 
 // A short run of a program that reads commands in a loop: 0.2 s in which the loop of commands has no iteration.
@@ -305,6 +305,30 @@ TEST(MpiLoopFinder, LongCallsAndComputation_BecomePhases) {
             (std::vector<std::string>{"loop1", "call2", "site2", "site4"}));
 }
 
+// The call is on the line of the loop's condition, so that loop and site have one name: "main:8".
+TEST(MpiLoopFinder, SiteHasTheLoopsName_PhaseHasAnother) {
+  std::vector<PhaseBoundary> boundaries;
+  MpiLoopFinder finder({[](LoopHead) { return "main:8"; }, [](CallPath) { return "MPI_Barrier main:8"; },
+                        [](CallPath) { return "main:8"; }},
+                       [&](const PhaseBoundary& boundary) { boundaries.push_back(boundary); });
+  finder.set_loops(1, {1});
+  double now = 0;
+  for (int step = 0; step < 300; ++step) {
+    if (!finder.probes().empty()) finder.on_iterations(1, 1);
+    finder.on_call_begin(1, true, Seconds{now});
+    finder.on_call_end(Seconds{now + 1e-3});
+    finder.on_call_begin(1, true, Seconds{now + 3e-3});
+    finder.on_call_end(Seconds{now + 4e-3});
+    now += 6e-3;
+  }
+  finder.finish();
+  EXPECT_EQ(finder.num_iterations(), 300U);
+  const auto begins = std::ranges::count(boundaries, "main:8", &PhaseBoundary::phase);
+  EXPECT_GT(begins, 200);
+  EXPECT_LT(begins, 300);
+  EXPECT_GT(std::ranges::count(boundaries, "main:8 after call", &PhaseBoundary::phase), 200);
+}
+
 // Programs of random structure, compared with what they did.
 TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
   for (unsigned seed = 0; seed < 500; ++seed) {
@@ -315,7 +339,7 @@ TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
     program.keeps_probes = draw(0, 1) == 1;
     const int before = draw(0, 5);
     for (int i = 0; i < before; ++i) program.call(static_cast<CallPath>(200 + i));
-    const int steps = draw(30, 100);
+    const int steps = draw(200, 600);
     const int sites = draw(1, 4);
     std::vector<int> inner;  // iterations of the loop around each site; 0: none
     std::vector<int> every;
@@ -326,7 +350,7 @@ TEST(MpiLoopFinder, RandomPrograms_OutermostLoop_IsCountedExactly) {
     program.loop(1, steps, [&](int step) {
       for (int site = 0; site < sites; ++site) {
         if (step % every[static_cast<std::size_t>(site)] != 0) continue;
-        program.compute(2e-2 * draw(90, 110) / 100);
+        program.compute(1e-3 * draw(90, 110) / 100);
         const auto path = static_cast<CallPath>(10 + site);
         const auto times = inner[static_cast<std::size_t>(site)];
         if (times == 0)

@@ -87,8 +87,9 @@ bool LoopRequests::receive(const Request& request) {
     auto& loops = known_[request.addresses[i]];
     if (i >= answers.size()) continue;
     const auto bias = request.biases[i];
-    for (const auto& [head, back, iteration] : answers[i])
-      loops.push_back({head + bias, back + bias, iteration != 0 ? iteration + bias : 0});
+    for (const auto& one : answers[i])
+      loops.push_back({one.head + bias, one.back + bias, one.iteration != 0 ? one.iteration + bias : 0,
+                       one.is_counted_by_call});
   }
   return true;
 }

@@ -24,6 +24,7 @@ class LoopRequests {
     runtime::LoopHead head = 0;
     std::uint64_t back = 0;
     std::uint64_t iteration = 0;  // 0: none
+    bool is_counted_by_call = false;
   };
 
   LoopRequests(Process& process, std::string directory) : process_(process), directory_(std::move(directory)) {}

@@ -100,6 +100,7 @@ struct MpiMonitor::State {
     }
     read_probes();
     if (ended_loop) report_iteration(*ended_loop);
+    if (!counting.empty()) count_by_call(*path);
     is_open = true;
     finder.on_call_begin(*path, ends_phase(call.function_class), now);
     set_probes();
@@ -154,9 +155,11 @@ struct MpiMonitor::State {
         const auto* const loops = requests.find(*address);
         if (!loops) return false;
         for (const auto& one : *loops) {
-          if (one.iteration == 0) continue;  // a breakpoint would slow the program
-          heads.push_back(one.head);
-          code[one.head] = one;
+          heads.push_back(identify(one));
+          // Where a breakpoint would slow the program, a call of MPI in each iteration counts them.
+          const bool needs_call = (heads.back() & runtime::k_called_head) != 0;
+          if (needs_call && one.is_counted_by_call && *address == addresses.front())
+            counting.try_emplace(heads.back(), path);
         }
       }
       if (interpreted.contains(path)) heads.clear();  // the loops of an interpreter are not the program's
@@ -164,6 +167,21 @@ struct MpiMonitor::State {
       finder.set_loops(path, heads);
       return true;
     });
+  }
+
+  // Returns what identifies the loop. Without an address for a breakpoint, calls report its iterations, if any do.
+  runtime::LoopHead identify(const LoopRequests::Loop& loop) {
+    const bool can_be_probed = loop.iteration != 0 || !observe::FunctionProbes::slows_nearby_code();
+    const auto head = can_be_probed ? loop.head : loop.head | runtime::k_called_head;
+    auto& known = code[head] = loop;
+    if (known.iteration == 0) known.iteration = loop.head;
+    return head;
+  }
+
+  // Reports iterations of the loops that this call counts.
+  void count_by_call(runtime::CallPath path) {
+    for (const auto& [head, counting_path] : counting)
+      if (counting_path == path) report_iteration(head);
   }
 
   // Reports iterations of the probed loops since the last call.
@@ -184,9 +202,9 @@ struct MpiMonitor::State {
     }
   }
 
-  // Reports an iteration of a Python loop.
+  // Reports an iteration of a loop that has no breakpoint.
   void report_iteration(runtime::LoopHead head) {
-    auto& loop = python_loops.try_emplace(head, ProbedLoop{.head = head, .since = now}).first->second;
+    auto& loop = reported_loops.try_emplace(head, ProbedLoop{.head = head, .since = now}).first->second;
     ++loop.hits;
     if (is_too_frequent(loop))
       finder.reject(head);
@@ -284,9 +302,10 @@ struct MpiMonitor::State {
     return name;
   }
   std::string loop_name(runtime::LoopHead head) {
-    if ((head & runtime::k_reported_head) != 0) return python->loop_name(head);
-    const auto back = code[head].back;
-    return name_of_code(process, back != 0 ? back : head);
+    const auto native = code.find(head);
+    if (native == code.end()) return python->loop_name(head);
+    const auto back = native->second.back;
+    return name_of_code(process, back != 0 ? back : native->second.head);
   }
 
   struct ProbedLoop {
@@ -311,13 +330,14 @@ struct MpiMonitor::State {
   std::optional<runtime::RegionPhases> regions;  // of the sequence of calls, once that is used
   std::vector<ProbedLoop> probed_loops;          // by number of the probe
   std::vector<runtime::LoopHead> probed;
-  std::uint64_t probed_version = 0;                      // finder.probes_version() of these
-  std::map<runtime::LoopHead, LoopRequests::Loop> code;  // of native loops
+  std::uint64_t probed_version = 0;                         // finder.probes_version() of these
+  std::map<runtime::LoopHead, LoopRequests::Loop> code;     // of native loops
+  std::map<runtime::LoopHead, runtime::CallPath> counting;  // of those: the path whose calls count iterations
   std::map<runtime::CallPath, std::string> site_names;
   std::set<runtime::CallPath> without_loops;
   std::set<runtime::CallPath> interpreted;  // native paths of calls by an interpreter
   std::optional<PythonPaths> python;
-  std::map<runtime::LoopHead, ProbedLoop> python_loops;
+  std::map<runtime::LoopHead, ProbedLoop> reported_loops;
   std::vector<runtime::CallPath> unresolved;  // paths whose loops are not known
   runtime::CallPath num_paths = 0;
   runtime::CallPath last_path = 0;

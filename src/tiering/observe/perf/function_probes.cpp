@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/tick_clock.hpp"
 #include "observe/perf/event_ring.hpp"
 #include "observe/perf/perf_records.hpp"
 
@@ -82,6 +83,45 @@ std::vector<ProbeEvent> FunctionProbes::read_events() {
 
 bool FunctionProbes::remove(std::uint32_t function) {
   return std::erase_if(probes_, [&](const Probe& probe) { return probe.function == function; }) > 0;
+}
+
+namespace {
+
+// Counts down in a loop within the first 64 bytes of the function.
+[[gnu::noinline, gnu::aligned(64)]] void count_down(std::uint32_t from) {
+#if defined(__x86_64__)
+  asm volatile("1: dec %0; jnz 1b" : "+r"(from) : : "cc");
+#endif
+}
+
+// Returns the shortest of several durations.
+double measure_count_down() {
+  constexpr std::uint32_t k_count = 20000;
+  auto shortest = ~std::uint64_t{0};
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = read_ticks();
+    count_down(k_count);
+    shortest = std::min(shortest, read_ticks() - begin);
+  }
+  return static_cast<double>(shortest);
+}
+
+bool measure_slow_down() {
+  constexpr double k_slow = 2;  // times as long
+  const auto alone = measure_count_down();
+  constexpr std::uint64_t k_behind_loop = 60;  // in the loop's 64 bytes
+  const auto event = entry_event(reinterpret_cast<std::uint64_t>(&count_down) + k_behind_loop);
+  int error = 0;
+  const char* call = "";
+  const auto ring = EventRing::open(event, 1, 0, -1, error, call);
+  return ring && measure_count_down() > k_slow * alone;
+}
+
+}  // namespace
+
+bool FunctionProbes::slows_nearby_code() {
+  static const bool slows = measure_slow_down();
+  return slows;
 }
 
 std::string FunctionProbes::unavailable_reason() {

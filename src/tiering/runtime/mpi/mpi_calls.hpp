@@ -18,6 +18,8 @@ using LoopHead = std::uint64_t;
 // Set in the heads of loops whose iterations are all reported without a probe (python_loops.hpp). They have no
 // address.
 inline constexpr LoopHead k_reported_head = LoopHead{1} << 63;
+// Set in the heads of loops whose iterations are reported by calls of MPI, from when the loop is known on.
+inline constexpr LoopHead k_called_head = LoopHead{1} << 62;
 
 struct MpiCallEvent {
   CallPath path = 0;

@@ -15,6 +15,8 @@ namespace {
 // Returns whether all iterations of the loop are reported from its first one on.
 bool is_reported(LoopHead head) { return (head & k_reported_head) != 0; }
 
+bool needs_no_probe(LoopHead head) { return (head & (k_reported_head | k_called_head)) != 0; }
+
 }  // namespace
 
 void MpiLoopFinder::set_loops(CallPath path, std::vector<LoopHead> loops) {
@@ -86,7 +88,7 @@ void MpiLoopFinder::choose_probes() {
   ++probes_version_;
   probes_.clear();
   for (auto& loop : active_) {
-    if (is_reported(loop.head)) continue;
+    if (needs_no_probe(loop.head)) continue;
     if (probes_.size() == k_max_probes) break;
     if (num_events() - loop.first_event < k_min_events) {  // inner ones have no more
       chosen_for_ = 0;
@@ -135,7 +137,7 @@ std::size_t MpiLoopFinder::choose_main() const {
     if (loop.iterations.empty() || loop.iterations.back() != now || !is_steady(loop)) continue;
     const auto observed = event(now).begin - loop.observed_since;
     // Programs have short loops before and after the main loop.
-    if (i == 0 && (is_reported(loop.head) || observed >= k_short_patience)) return i;
+    if (i == 0 && observed >= k_short_patience) return i;
     // Enclosing loops may yet turn out to be the main loop.
     const auto enclosing = std::span(active_).first(i);
     const bool is_alone = std::ranges::all_of(enclosing, [](const Active& one) { return one.iterations.empty(); });
@@ -213,6 +215,8 @@ void MpiLoopFinder::report_iteration(bool begins_loop) {
 }
 
 void MpiLoopFinder::report_phase(std::string name) {
+  // A phase with the loop's name begins an iteration. A call on the line of the loop's condition begins none.
+  if (name == loop_name_) name += " after call";
   PhaseBoundary boundary;
   boundary.phase = std::move(name);
   on_boundary_(boundary);

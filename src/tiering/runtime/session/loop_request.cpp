@@ -56,13 +56,14 @@ std::string format_loop_reply(std::span<const EnclosingLoops> loops) {
   std::string text;
   for (const auto& one : loops) {
     const char* separator = "";
-    for (const auto& [head, back, iteration] : one) {
+    for (const auto& [head, back, iteration, is_counted_by_call] : one) {
       text += std::exchange(separator, " ");
       append_hexadecimal(text, head);
       text += ':';
       append_hexadecimal(text, back);
       text += ':';
       append_hexadecimal(text, iteration);
+      if (is_counted_by_call) text += ":1";
     }
     text += '\n';
   }
@@ -88,6 +89,10 @@ std::vector<EnclosingLoops> parse_loop_reply(std::string_view text) {
       if (!take_hexadecimal(line, one.head) || !take(line, ':') || !take_hexadecimal(line, one.back) ||
           !take(line, ':') || !take_hexadecimal(line, one.iteration))
         break;
+      if (line.starts_with(":1")) {
+        one.is_counted_by_call = true;
+        line.remove_prefix(2);
+      }
       loops.push_back(one);
     } while (take(line, ' '));
     all.push_back(std::move(loops));

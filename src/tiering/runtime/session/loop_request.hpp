@@ -30,13 +30,14 @@ struct EnclosingLoop {
   std::uint64_t head = 0;
   std::uint64_t back = 0;
   std::uint64_t iteration = 0;
+  bool is_counted_by_call = false;
   bool operator==(const EnclosingLoop&) const = default;
 };
 using EnclosingLoops = std::vector<EnclosingLoop>;  // outermost first
 
 // A line is "ADDRESS FILE", in hexadecimal. A position whose file name contains a line break has an empty file.
 std::string format_loop_request(std::span<const CodePosition> positions);
-// A line is "HEAD:BACK:ITERATION" for each loop, separated by spaces.
+// A line is "HEAD:BACK:ITERATION" for each loop, with ":1" where the call counts it, separated by spaces.
 std::string format_loop_reply(std::span<const EnclosingLoops> loops);
 // Lines that are no such lines have no file, or no loops.
 std::vector<CodePosition> parse_loop_request(std::string_view text);

@@ -127,7 +127,9 @@ std::vector<CodeLoop> FunctionLoops::around(std::uint64_t address) {
   for (auto head = function->forest.loop_of(block); head != k_no_block; head = function->forest.around[head]) {
     const auto [known, is_new] = function->iterations.try_emplace(head);
     if (is_new) known->second = iteration_address(blocks, function->flow, function->forest, head);
-    loops.push_back({blocks[head].front().at, function->back[head], known->second});
+    const bool is_innermost = loops.empty();
+    loops.push_back({blocks[head].front().at, function->back[head], known->second,
+                     is_innermost && is_in_each_iteration(blocks, function->flow, function->forest, head, block)});
   }
   std::ranges::reverse(loops);
   return loops;

@@ -18,6 +18,7 @@ struct CodeLoop {
   std::uint64_t head = 0;       // address of the header
   std::uint64_t back = 0;       // address of the back edge's jump, on the source line of the loop's condition
   std::uint64_t iteration = 0;  // an address that each iteration executes once (iteration_address.hpp); 0: none
+  bool is_counted_by_call = false;  // each iteration executes the call site once, in no inner loop
 };
 
 class FunctionLoops {

@@ -21,11 +21,13 @@ bool has_call(CodeBlock block) { return std::ranges::any_of(block, &Instruction:
 class Search {
  public:
   Search(std::span<const CodeBlock> blocks, const ControlFlow& flow, const LoopForest& forest, BlockIndex head)
-      : blocks_(blocks), flow_(flow), forest_(forest), head_(head) {
-    find_busy_lines();
-  }
+      : blocks_(blocks), flow_(flow), forest_(forest), head_(head) {}
 
-  std::uint64_t find() const {
+  [[nodiscard]] bool is_in_each_iteration(BlockIndex block) const {
+    return block == head_ || !walk({head_}, block).is_closed;
+  }
+  std::uint64_t find() {
+    find_busy_lines();
     std::uint64_t second_choice = 0;
     int tried = 0;
     for (std::size_t i = 0; i < blocks_.size() && tried < k_max_tried; ++i) {
@@ -44,14 +46,34 @@ class Search {
   }
 
  private:
-  // Finds the lines with instructions of loops that do not contain this one.
+  // Finds the lines with instructions of loops that do not contain this one and may iterate without a call.
   void find_busy_lines() {
+    std::vector<bool> is_tight(blocks_.size());  // by head
+    for (BlockIndex i = 0; i < blocks_.size(); ++i) is_tight[i] = forest_.is_head[i] && iterates_without_call(i);
     for (BlockIndex i = 0; i < blocks_.size(); ++i) {
-      const auto loop = forest_.loop_of(i);
+      auto loop = forest_.loop_of(i);
+      while (loop != k_no_block && !is_tight[loop]) loop = forest_.around[loop];
       if (loop == k_no_block || forest_.contains(loop, head_)) continue;
       for (const auto& one : blocks_[i])
         for (auto line = line_of(one.at); line <= line_of(one.next - 1); ++line) busy_lines_.insert(line);
     }
+  }
+
+  // Returns whether a way from the head of a loop to itself has no call.
+  [[nodiscard]] bool iterates_without_call(BlockIndex head) const {
+    std::vector<BlockIndex> left{head};
+    std::vector<bool> seen(blocks_.size());
+    while (!left.empty()) {
+      const auto block = left.back();
+      left.pop_back();
+      if (seen[block] || has_call(blocks_[block]) || !forest_.contains(head, block)) continue;
+      seen[block] = true;
+      for (const auto next : flow_.successors[block]) {
+        if (next == head) return true;
+        left.push_back(next);
+      }
+    }
+    return false;
   }
 
   [[nodiscard]] bool is_inside_function(std::uint64_t address) const {
@@ -113,6 +135,11 @@ class Search {
 std::uint64_t iteration_address(std::span<const CodeBlock> blocks, const ControlFlow& flow,
                                 const LoopForest& forest, BlockIndex head) {
   return Search(blocks, flow, forest, head).find();
+}
+
+bool is_in_each_iteration(std::span<const CodeBlock> blocks, const ControlFlow& flow, const LoopForest& forest,
+                          BlockIndex head, BlockIndex block) {
+  return Search(blocks, flow, forest, head).is_in_each_iteration(block);
 }
 
 }  // namespace terrace::observe

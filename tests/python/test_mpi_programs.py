@@ -154,7 +154,7 @@ def test_killed_rank_is_named(mpi, tmp_path):
 
 
 @pytest.mark.parametrize("is_inside", [False, True], ids=["outside", "inside"])
-def test_profile_without_a_name_has_the_programs(mpi, is_inside, tmp_path):
+def test_default_profile_is_named_after_the_ranks_program(mpi, is_inside, tmp_path):
     launcher, program = mpi
     terrace = [TERRACE, "run", *WATCHING, "--profile", "--"]
     run_job([*launcher, *terrace, program, 40] if is_inside else [*terrace, *launcher, program, 40], tmp_path)

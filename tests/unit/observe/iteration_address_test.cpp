@@ -112,7 +112,7 @@ bool is_in_tight_loop(const Function& function, BlockIndex head, BlockIndex bloc
   return false;
 }
 
-TEST(IterationAddress, RandomFunctions_ExecutedOnceAndNotInLineOfTightLoop) {
+TEST(IterationAddress, RandomFunctions_ExecutedOnceAndNotNearTightLoop) {
   std::minstd_rand random(3);
   int found = 0;
   int moved = 0;
@@ -165,7 +165,7 @@ Function nested_loop(std::uint64_t begin) {
   return function;
 }
 
-TEST(IterationAddress, HeaderInLineOfInnerLoop_IsBehindTheCall) {
+TEST(IterationAddress, HeaderNearInnerLoop_AddressIsInAnotherBlock) {
   // The lines begin at the header, at the call, and behind the call.
   EXPECT_EQ(nested_loop(0x1000).address_for(0), 0U) << "all in one line";
   EXPECT_EQ(nested_loop(0x1000 - 8).address_for(0), 0x1000U - 8) << "the header is in the line before";

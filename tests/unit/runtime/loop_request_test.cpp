@@ -23,7 +23,8 @@ TEST(LoopRequest, Random_RoundTrips) {
     }
     for (auto& loops : replies) {
       loops.resize(random() % 4);
-      for (auto& one : loops) one = {random() >> (random() % 64), random() >> (random() % 64), random() % 99, random() % 2 == 0};
+      for (auto& one : loops)
+        one = {random() >> (random() % 64), random() >> (random() % 64), random() % 99, random() % 2 == 0};
     }
     const auto read = parse_loop_request(format_loop_request(positions));
     ASSERT_EQ(read.size(), positions.size());

@@ -100,7 +100,7 @@ TEST(MpiLoopFinder, HaloExchange_ReductionEvery10_CountsTimeSteps) {
   EXPECT_EQ(program.iterations(), 60U);
 }
 
-TEST(MpiLoopFinder, ManyCallsInIteration_MemoryOfCallsIsShorterThanPatience) {
+TEST(MpiLoopFinder, MoreCallsThanAreRemembered_MainLoopIsFound) {
   SimulatedProgram program;
   // A loop that never iterates is around the main loop, which therefore is observed for a while.
   program.loop(9, 1, [&](int) {

@@ -178,7 +178,7 @@ TEST(LearningRanks, FastMemoryIsOccupied_RefusedMovesAreRequestedAgain) {
   for (const auto chunks : shared.content->shares) EXPECT_EQ(chunks, 4U);
 }
 
-// The same in a detected loop, where moves have to pay: what rank 0 gives up never pays for itself.
+// In a detected loop moves have to pay: the memory that rank 0 gives up never pays for itself.
 TEST(LearningRanks, DetectedLoop_RankWithMoreThanItsShareReleasesIt) {
   SharedByRanks shared(4);
   run_ranks(shared, [](RankProcess& rank) {

@@ -190,7 +190,7 @@ TEST(IterationTimes, EqualHalves_AreSteady) {
   EXPECT_EQ(times.last(8).median().value, 2);
 }
 
-TEST(IsBeyondNoise, EqualDistributions_AreSeldom) {
+TEST(IsBeyondNoise, SameDistribution_DiffersRarely) {
   std::minstd_rand random(5);
   for (const int count : {1, 2, 4, 16, 64}) {
     int beyond = 0;

@@ -39,8 +39,9 @@ class FunctionProbes {
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
-  // Returns whether an armed breakpoint slows other code in the same 64 bytes on this processor, as on AMD EPYC (10
-  // to 25 times). Measured once, in less than a millisecond; false where breakpoints are unavailable. Thread-safe.
+  // Returns whether an armed breakpoint slows other code in the same 64 bytes on this processor, as on AMD EPYC
+  // (10 to 25 times). Measured once, in less than a millisecond; false where breakpoints are unavailable.
+  // Thread-safe.
   static bool slows_nearby_code();
   // Returns why breakpoints are unavailable, in one line that names the call; "" where they are available.
   static std::string unavailable_reason();

@@ -293,7 +293,7 @@ bool LearningStrategy::adopt(PendingPlan& pending, const PhaseBegins& at, Reques
   const auto phase = adopted.find_phase(at);
   if (!phase) return false;
   auto moves = adopted.moves_to_placement(requests, *phase);
-  // What this rank has beyond its share makes other ranks faster: here it never pays.
+  // Releasing memory beyond the share makes other ranks faster: here it never pays.
   const bool must_release = exceeds_share();
   const bool in_steps = can_step(pending.plan) && !moves.empty() && !must_release;
   const auto iterations = in_steps       ? steps_pay_after(pending, moves, requests)

@@ -32,7 +32,7 @@ struct GainCurve {
   [[nodiscard]] double iteration_time(std::size_t step) const;
 };
 
-// Computes the curve of a place. `budget`: of the ranks of the node together. `in_mpi`: time inside of MPI calls
+// Computes the curve of a place. `budget`: the node's, which its ranks share. `in_mpi`: time inside of MPI calls
 // in the profiled iteration, by phase; segments of a phase are one phase here. Without an entry for each phase it
 // counts as 0. Requires: the place is not its domain's home place.
 [[nodiscard]] GainCurve gain_curve(const model::Problem& problem, PlaceId place, Bytes budget,

@@ -24,8 +24,8 @@ namespace terrace::observe {
 std::uint64_t iteration_address(std::span<const CodeBlock> blocks, const ControlFlow& flow,
                                 const LoopForest& forest, BlockIndex head);
 
-// Returns whether each iteration of the loop with that head executes the block, which is in the loop but in no inner
-// one: then its executions count iterations.
+// Returns whether each iteration of the loop with that head executes the block, which is in the loop but in no
+// inner one: then its executions count iterations.
 bool is_in_each_iteration(std::span<const CodeBlock> blocks, const ControlFlow& flow, const LoopForest& forest,
                           BlockIndex head, BlockIndex block);
 

@@ -55,9 +55,11 @@ def found(loop: Loop | None) -> str:
     """Returns which main loop was detected and why; empty if the program or the user stated it."""
     if loop is None or not loop.why:
         return ""
+    # Loops and phases of MPI programs come from their calls: names select none of them.
+    advice = "" if "MPI calls" in loop.why else " Select another with --loop, or functions with --phases."
     return (
         f"The main loop was detected: {loop.name}, after {loop.turns_before} iterations, whose times are not "
-        f"in the profile: {loop.why}. Select another with --loop, or functions with --phases."
+        f"in the profile: {loop.why}.{advice}"
     )
 
 

@@ -109,7 +109,7 @@ def show(
         coverage=store.coverage(run),
         notes=store.notes(run),
         mpi=mpi,
-        others=sum((one.rank is None) == (run.rank is None) for one in store.runs()) - 1,
+        others=_count_others(store, run),
         missing="" if profile.phases else store.what_is_missing(run, exact),
     )
     if json:
@@ -133,6 +133,13 @@ def _benefits(store: Store, run: Run, profile: Profile) -> list[confidence.Benef
     if not profile.phases:
         return [confidence.Benefit(name, 0.0, 0.0, 0.0, None, None, 0.0) for name in names]
     return confidence.benefits(model.Model(store, run, exact=profile.exact), names)
+
+
+def _count_others(store: Store, run: Run) -> int:
+    """Returns how many further ranks the file has, or how many processes, where the run is of no rank."""
+    if run.rank is None:
+        return len(store.runs()) - 1
+    return len({one.rank for one in store.runs() if one.rank is not None}) - 1
 
 
 class View:

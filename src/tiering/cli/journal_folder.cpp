@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "cli/job_id.hpp"
@@ -59,19 +60,32 @@ bool is_of(const JournalRecord& record, profile::RecordType type) {
   return static_cast<profile::RecordType>(record.type) == type;
 }
 
-// Returns the program of the MPI job's lowest rank in the journals; "" if they have no ranks.
+// Returns the program of the MPI job's lowest rank that has called MPI: a rank may begin as a shell. Without calls,
+// of the lowest rank; "" if the journals have no ranks.
 std::string find_rank_program(const Journals& journals) {
-  profile::RunRecord lowest;
+  struct Rank {
+    bool has_no_calls = true;
+    std::int64_t number = -1;
+    std::string program;
+  };
+  Rank first;
   for (const auto& [label, files] : journals)
-    for (const auto& file : files)
+    for (const auto& file : files) {
+      Rank one;
       profile::visit_journal(file, [&](const JournalRecord& record) {
+        if (is_of(record, profile::RecordType::mpi)) one.has_no_calls = false;
         if (!is_of(record, profile::RecordType::run)) return;
         profile::RunRecord run;
         BlobReader reader(record.payload);
         profile::decode(reader, run);
-        if (run.rank >= 0 && (lowest.rank < 0 || run.rank < lowest.rank)) lowest = run;
+        one.number = run.rank;
+        one.program = fs::path(run.program).filename().string();
       });
-  return lowest.rank < 0 ? "" : fs::path(lowest.program).filename().string();
+      if (one.number < 0) continue;
+      if (first.number < 0 || std::tie(one.has_no_calls, one.number) < std::tie(first.has_no_calls, first.number))
+        first = one;
+    }
+  return first.program;
 }
 
 bool is_of_loops(const JournalRecord& record) {

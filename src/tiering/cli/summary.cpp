@@ -217,7 +217,9 @@ void print_job(const JobSummary& job, const LoopSummary& loop, const profile::Me
     const bool tells_moves = job.moves > 0 || text.empty();
     if (!text.empty()) text += "; ";
     text += format_iterations(loop, job.ranks > 0);
-    if (tells_moves)
+    if (job.moves == 0 && job.proven == 0 && context.mover == SummaryContext::Mover::planner)
+      text += "; nothing moved: " + reason_for_no_moves(merged.path, loop.run, context.fastest);
+    else if (tells_moves)
       text += fmt::format(", {} moves of {}", job.moves, format(Bytes{static_cast<std::uint64_t>(job.moved)}));
     if (job.proven == 0 && job.moves > 0 && has_interval_loop(merged.path, loop.run))
       text += "; terrace compare measures whether that gained";

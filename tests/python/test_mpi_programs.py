@@ -153,6 +153,53 @@ def test_killed_rank_is_named(mpi, tmp_path):
     )
 
 
+# Loops whose code is small, or shares a source line with a call: the compiler decides how.
+SMALL_LOOPS = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { N = 1 << 19, STEPS = 250 };
+#define SUM(from, to) MPI_Allreduce(from, to, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD)
+int main(int argc, char** argv) {
+  double* const x = malloc(N * sizeof *x);
+  double own = 0, sum = 0;
+  int step = 0;
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < N; i++) x[i] = i;
+#ifdef IN_CONDITION
+  do {
+    for (int i = 0; i < N; i++) own += x[i] *= 0.999;
+    step++;
+  } while (SUM(&own, &sum) == MPI_SUCCESS && step < STEPS);
+#elif defined(ONE_LINE)
+  for (; step < STEPS; step++) { for (int i = 0; i < N; i++) own += x[i] *= 0.999; SUM(&own, &sum); }
+#else
+  while (step < STEPS) {
+    for (int i = 0; i < N; i++) own += x[i] *= 0.999;
+    SUM(&own, &sum);
+    MPI_Barrier(MPI_COMM_WORLD);
+    step++;
+  }
+#endif
+  printf("%d %.3e\n", step, sum);
+  MPI_Finalize();
+}
+"""
+
+
+@pytest.mark.parametrize("flags", ["-O0 -DIN_CONDITION", "-O2 -DIN_CONDITION", "-O0 -DONE_LINE", "-Os", "-O3"])
+def test_iterations_of_small_loops_are_exact(mpi, flags, tmp_path):
+    launcher, _ = mpi
+    (tmp_path / "small.c").write_text(SMALL_LOOPS)
+    compiler = launcher[0].replace("mpirun", "mpicc")
+    subprocess.run([compiler, "-g", *flags.split(), "small.c", "-o", "small"], cwd=tmp_path, check=True)
+    done = run_job(
+        [TERRACE, "run", *WATCHING, "-o", "small.terrace", "--", *launcher, tmp_path / "small"], tmp_path
+    )
+    found = loops(tmp_path / "small.terrace")
+    assert {rank: iterations for rank, (_, iterations) in found.items()} == {0: 250, 1: 250}, done.stderr
+
+
 @pytest.mark.parametrize("is_inside", [False, True], ids=["outside", "inside"])
 def test_default_profile_is_named_after_the_ranks_program(mpi, is_inside, tmp_path):
     launcher, program = mpi

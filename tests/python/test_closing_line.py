@@ -54,7 +54,7 @@ def test_several_processes_have_one_line(marked, script, left, tmp_path):
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", "sh", "-c", script.format(marked), cwd=tmp_path)
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(
-        r"terrace: 3 processes: .*\d+ iterations in .* of real time, \S+ each \(auto\)(, \d+ moves of \w+)?"
+        r"terrace: 3 processes: .*\d+ iterations in .* of real time, \S+ each \(auto\)(, \d+ moves of \w+|; nothing moved: [^;]+)?"
         + left
         + "; profile in x.terrace",
         line,

@@ -89,7 +89,9 @@ def test_phases_are_functions_of_a_library_without_symbols(tmp_path: Path) -> No
         (tmp_path / f"{name}.c").write_text(text)
         # Functions with a loop in the 64 bytes of their entry are not followed where a breakpoint would slow it.
         subprocess.run(
-            ["cc", "-O2", "-falign-loops=64", f"{name}.c", *options, "-o", name], cwd=tmp_path, check=True
+            ["cc", "-O2", "-falign-loops=64", "-falign-functions=64", f"{name}.c", *options, "-o", name],
+            cwd=tmp_path,
+            check=True,
         )
     (tmp_path / "library").chmod(0o644)  # what a command names and may run is described
     notes = watched(tmp_path / "main", tmp_path, "sweeps", str(tmp_path / "library"))

@@ -95,7 +95,7 @@ def test_plan_is_followed_if_all_chunks_were_where_it_has_them(tmp_path: Path, r
         '[[object]]\nname = "a"\nchunks = 3\nparts = { ddr = "0, 2" }\n[[object]]\nname = "b"\nchunks = 2\n'
     )
     (found,) = followed_plans.follow(tmp_path / "job.terrace", tmp_path)
-    assert found == followed_plans.Followed(0, True, 5, placed)
+    assert found == followed_plans.Followed(0, True, 5, placed, planned=2)
     assert found.holds == (placed == 5)
 
 

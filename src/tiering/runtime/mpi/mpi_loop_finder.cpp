@@ -137,7 +137,7 @@ std::size_t MpiLoopFinder::choose_main() const {
     if (loop.iterations.empty() || loop.iterations.back() != now || !is_steady(loop)) continue;
     const auto observed = event(now).begin - loop.observed_since;
     // Programs have short loops before and after the main loop.
-    if (i == 0 && observed >= k_short_patience) return i;
+    if (i == 0 && (is_reported(loop.head) || observed >= k_short_patience)) return i;
     // Enclosing loops may yet turn out to be the main loop.
     const auto enclosing = std::span(active_).first(i);
     const bool is_alone = std::ranges::all_of(enclosing, [](const Active& one) { return one.iterations.empty(); });

@@ -54,9 +54,8 @@ def test_several_processes_have_one_line(marked, script, left, tmp_path):
     done = run(*TWO_KINDS, "-o", "x.terrace", "--", "sh", "-c", script.format(marked), cwd=tmp_path)
     (line,) = done.stderr.splitlines()
     assert re.fullmatch(
-        r"terrace: 3 processes: .*\d+ iterations in .* of real time, \S+ each \(auto\)(, \d+ moves of \w+|; nothing moved: [^;]+)?"
-        + left
-        + "; profile in x.terrace",
+        r"terrace: 3 processes: .*\d+ iterations in .* of real time, \S+ each \(auto\)"
+        r"(, \d+ moves of \w+|; nothing moved: [^;]+)?" + left + "; profile in x.terrace",
         line,
     ), line
     with sqlite3.connect(tmp_path / "x.terrace") as opened:

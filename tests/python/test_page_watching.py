@@ -17,10 +17,14 @@ from conftest import TERRACE
 PROGRAM = Path(__file__).parents[1] / "support" / "watched.cpp"
 
 
+# Functions with a loop in the 64 bytes of their entry are not followed where a breakpoint would slow it.
+APART = ("-falign-loops=64", "-falign-functions=64")
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("watched")
-    subprocess.run(["c++", "-O2", "-g", PROGRAM, "-o", "p", "-pthread"], cwd=folder, check=True)
+    subprocess.run(["c++", "-O2", "-g", *APART, PROGRAM, "-o", "p", "-pthread"], cwd=folder, check=True)
     return folder / "p"
 
 
@@ -87,9 +91,8 @@ int main(int argc, char** words) {
 def test_phases_are_functions_of_a_library_without_symbols(tmp_path: Path) -> None:
     for name, text, options in (("library", LIBRARY, ("-shared", "-fPIC")), ("main", MAIN, ())):
         (tmp_path / f"{name}.c").write_text(text)
-        # Functions with a loop in the 64 bytes of their entry are not followed where a breakpoint would slow it.
         subprocess.run(
-            ["cc", "-O2", "-falign-loops=64", "-falign-functions=64", f"{name}.c", *options, "-o", name],
+            ["cc", "-O2", *APART, f"{name}.c", *options, "-o", name],
             cwd=tmp_path,
             check=True,
         )

@@ -186,9 +186,10 @@ struct FunctionEntryMonitor::State {
       }
       for (const auto i : lines.find_busy(begins))
         if (probes.remove(i))
-          note("--phases " + std::string(function_name(process, begins[i])) +
-               " is not followed any more: the breakpoint at its entry slows a loop in the same 64 bytes; name "
-               "another function");
+          process.runtime->note(
+              "warning", "--phases " + std::string(function_name(process, begins[i])) +
+                             ": not followed any more: the breakpoint at its entry slows a loop in the same 64 "
+                             "bytes; name another function");
       if (!is_affordable(rate, probes) || probes.size() == 0) return;
     }
   }

@@ -40,3 +40,10 @@ def select_run(
 def of_job(run: Run) -> str:
     """Returns ", rank 2 of 4"; empty outside of MPI jobs."""
     return "" if run.rank is None else f", rank {run.rank} of {run.ranks}"
+
+
+def count_others(runs: Sequence[Run], run: Run) -> int:
+    """Returns how many further ranks the file has, or how many processes, where the run is of no rank."""
+    if run.rank is None:
+        return len(runs) - 1
+    return len({one.rank for one in runs if one.rank is not None}) - 1

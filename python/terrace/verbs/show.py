@@ -22,7 +22,7 @@ from terrace.report.profile_tables import (
 from terrace.solve import confidence, model
 from terrace.store import stencil_plans
 from terrace.store.reader import Store
-from terrace.store.selection import of_job
+from terrace.store.selection import count_others, of_job
 from terrace.store.summary import PhaseSummary, by_name, summarise_phases
 from terrace.store.values import (
     Counters,
@@ -109,7 +109,7 @@ def show(
         coverage=store.coverage(run),
         notes=store.notes(run),
         mpi=mpi,
-        others=_count_others(store, run),
+        others=count_others(store.runs(), run),
         missing="" if profile.phases else store.what_is_missing(run, exact),
     )
     if json:
@@ -133,13 +133,6 @@ def _benefits(store: Store, run: Run, profile: Profile) -> list[confidence.Benef
     if not profile.phases:
         return [confidence.Benefit(name, 0.0, 0.0, 0.0, None, None, 0.0) for name in names]
     return confidence.benefits(model.Model(store, run, exact=profile.exact), names)
-
-
-def _count_others(store: Store, run: Run) -> int:
-    """Returns how many further ranks the file has, or how many processes, where the run is of no rank."""
-    if run.rank is None:
-        return len(store.runs()) - 1
-    return len({one.rank for one in store.runs() if one.rank is not None}) - 1
 
 
 class View:

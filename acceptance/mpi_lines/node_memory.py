@@ -32,7 +32,6 @@ NODES = (
 BUDGET = 24 << 20
 RANKS = 4
 KILLED = 3  # the rank with the most work
-MAX_ON_TRIAL = 0.05  # of the samples
 ITERATIONS = 500
 MARGIN = 0.05  # s, between the journal's clock and the program's
 ARRAYS = "%uneven_ranks.c%"  # names of the program's arrays
@@ -155,8 +154,7 @@ def _judge_whole(out: Path, plain: list[str]) -> tuple[str, list[str]]:
             continue
         final.append(divisions[-1][2])
         num_samples, exceeding = node_plans.exceeded_shares(number, divisions, report.samples)
-        # While a plan is on trial, data is where it was without it.
-        if len(exceeding) > MAX_ON_TRIAL * num_samples or num_samples == 0:
+        if exceeding or num_samples == 0:
             example = exceeding[0] if exceeding else f"rank {number}"
             problems.append(f"{example}: {len(exceeding)} of {num_samples} samples exceed the share")
         own = node_plans.read_plans(

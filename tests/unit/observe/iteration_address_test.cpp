@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "observe/code/loop_marks.hpp"
@@ -22,9 +23,9 @@ struct Function {
 
   void analyse() {
     blocks = cut_blocks(code);
-    const auto flow_of_blocks = flow_blocks(blocks);
-    flow = connect_blocks(flow_of_blocks);
-    forest = mark_loops(flow_of_blocks).forest;
+    auto marks = mark_loops(flow_blocks(blocks));
+    flow = std::move(marks.flow);
+    forest = std::move(marks.forest);
   }
   [[nodiscard]] std::uint64_t address_for(BlockIndex head) const {
     return iteration_address(blocks, flow, forest, head);

@@ -37,6 +37,20 @@ model::Problem two_phases() {
   return problem;
 }
 
+// Returns one phase that reads 1,000 items, each one more than the item before it.
+model::Problem many_items() {
+  auto problem = two_phases();
+  problem.items.clear();
+  problem.phases.resize(1);
+  problem.phases[0].cells.clear();
+  for (std::uint32_t i = 0; i < 1000; ++i) {
+    problem.items.push_back({.size = Bytes{k_item}, .object = 0, .ordinal = i});
+    problem.phases[0].cells.push_back({.item = i, .exposure = 1000.0 * (i + 1)});
+  }
+  problem.measured_at.assign(1000, k_slow);
+  return problem;
+}
+
 TEST(GainCurve, Items_AreAddedInOrderOfTheirGain) {
   const auto curve = gain_curve(two_phases(), k_fast, k_all, {});
   ASSERT_EQ(curve.num_phases, 2U) << "segments belong to their phase";
@@ -75,15 +89,7 @@ TEST(GainCurve, PinnedItems_StayInTheirPlace) {
 }
 
 TEST(GainCurve, BudgetSmallerThanData_StepsDivideTheBudget) {
-  auto problem = two_phases();
-  problem.items.clear();
-  problem.phases.resize(1);
-  problem.phases[0].cells.clear();
-  for (std::uint32_t i = 0; i < 1000; ++i) {
-    problem.items.push_back({.size = Bytes{k_item}, .object = 0, .ordinal = i});
-    problem.phases[0].cells.push_back({.item = i, .exposure = 1000.0 * (i + 1)});
-  }
-  problem.measured_at.assign(1000, k_slow);
+  auto problem = many_items();
   const auto curve = gain_curve(problem, k_fast, Bytes{32 * k_item}, {});
   ASSERT_EQ(curve.num_steps, GainCurve::k_max_steps);
   for (std::size_t step = 0; step <= curve.num_steps; ++step) EXPECT_EQ(curve.bytes[step], 2 * step * k_item);
@@ -94,15 +100,7 @@ TEST(GainCurve, BudgetSmallerThanData_StepsDivideTheBudget) {
 }
 
 TEST(GainCurve, ManyItems_AreGroupedToSixteenSteps) {
-  auto problem = two_phases();
-  problem.items.clear();
-  problem.phases.resize(1);
-  problem.phases[0].cells.clear();
-  for (std::uint32_t i = 0; i < 1000; ++i) {
-    problem.items.push_back({.size = Bytes{k_item}, .object = 0, .ordinal = i});
-    problem.phases[0].cells.push_back({.item = i, .exposure = 1000.0 * (i + 1)});
-  }
-  problem.measured_at.assign(1000, k_slow);
+  auto problem = many_items();
   problem.phases[0].measured = Seconds{model::load_of(problem, 0, problem.measured_at).time()};
   const auto curve = gain_curve(problem, k_fast, k_all, {});
   ASSERT_EQ(curve.num_steps, GainCurve::k_max_steps);

@@ -103,7 +103,7 @@ class SplitLoops {
       // The exits of a loop that was joined in this round are out of date.
       if (inner == k_no_block || inner == outer || !forest_.is_head[outer] || forest_.around[inner] != outer)
         continue;
-      if (!always_passes(outer, inner)) continue;
+      if (!is_on_every_cycle(flow_, forest_, outer, inner)) continue;
       replace(outer, inner);
       joined = true;
     }
@@ -141,22 +141,6 @@ class SplitLoops {
     for (auto at = head; at != known; at = forest_.around[at]) depths_[at] = left--;
     return depth;
   }
-  // Returns whether each cycle of the outer loop passes the inner one's head.
-  [[nodiscard]] bool always_passes(BlockIndex outer, BlockIndex inner) const {
-    std::vector<bool> seen(flow_.successors.size());
-    std::vector<BlockIndex> left{outer};
-    while (!left.empty()) {
-      const auto block = left.back();
-      left.pop_back();
-      for (const auto next : flow_.successors[block]) {
-        if (next == outer) return false;
-        if (next == inner || seen[next] || !forest_.contains(outer, next)) continue;
-        seen[next] = true;
-        left.push_back(next);
-      }
-    }
-    return true;
-  }
   // Makes the inner loop's head stand for both loops.
   void replace(BlockIndex outer, BlockIndex inner) {
     auto& around = forest_.around;
@@ -186,6 +170,23 @@ LoopForest find_loops(const ControlFlow& flow) {
   if (!flow.successors.empty()) walk.from(0);
   for (const auto entry : flow.entries) walk.from(entry);
   return walk.take();
+}
+
+bool is_on_every_cycle(const ControlFlow& flow, const LoopForest& forest, BlockIndex head, BlockIndex block) {
+  if (block == head) return true;
+  std::vector<bool> seen(flow.successors.size());
+  std::vector<BlockIndex> left{head};
+  while (!left.empty()) {
+    const auto at = left.back();
+    left.pop_back();
+    for (const auto next : flow.successors[at]) {
+      if (next == head) return false;
+      if (next == block || seen[next] || !forest.contains(head, next)) continue;
+      seen[next] = true;
+      left.push_back(next);
+    }
+  }
+  return true;
 }
 
 void join_split_loops(const ControlFlow& flow, LoopForest& forest) {

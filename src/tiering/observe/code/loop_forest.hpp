@@ -33,6 +33,9 @@ struct LoopForest {
 
 LoopForest find_loops(const ControlFlow& flow);
 
+// Returns whether each way within the loop from its head back to it passes the block, which is in the loop.
+bool is_on_every_cycle(const ControlFlow& flow, const LoopForest& forest, BlockIndex head, BlockIndex block);
+
 // Joins two loops that are one in the source. A compiler that can predict a test at a loop's beginning ("print
 // every 20 steps") lets the loop jump past it; what the test guards then becomes the head of an outer loop. Such
 // an outer loop decides nothing: only the inner loop exits it, and each of its cycles passes the inner loop's

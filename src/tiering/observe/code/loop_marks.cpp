@@ -13,6 +13,25 @@ using Edges = std::vector<std::vector<BlockIndex>>;
 
 constexpr int k_max_distance = 8;  // blocks from a loop's head within which a hook is searched for
 
+// Makes the control-flow graph: jumps, fall-through edges, and indirect jumps to all blocks without predecessor.
+ControlFlow connect(std::span<const FlowBlock> blocks) {
+  ControlFlow flow;
+  flow.successors.resize(blocks.size());
+  std::vector<bool> is_reached(blocks.size());
+  for (BlockIndex i = 0; i < blocks.size(); ++i) {
+    auto& successors = flow.successors[i];
+    successors = blocks[i].targets;
+    if (blocks[i].falls_through && i + 1 < blocks.size()) successors.push_back(i + 1);
+    for (const auto successor : successors) is_reached[successor] = true;
+  }
+  for (BlockIndex i = 1; i < blocks.size(); ++i)
+    if (!is_reached[i]) flow.entries.push_back(i);
+  for (BlockIndex i = 0; i < blocks.size(); ++i)
+    if (blocks[i].has_indirect_jump)
+      flow.successors[i].insert(flow.successors[i].end(), flow.entries.begin(), flow.entries.end());
+  return flow;
+}
+
 Edges reverse_edges(const Edges& successors) {
   Edges predecessors(successors.size());
   for (BlockIndex i = 0; i < successors.size(); ++i)
@@ -22,13 +41,11 @@ Edges reverse_edges(const Edges& successors) {
 
 class Marker {
  public:
-  Marker(std::span<const FlowBlock> blocks, const ControlFlow& flow)
-      : blocks_(blocks),
-        successors_(flow.successors),
-        predecessors_(reverse_edges(flow.successors)),
-        is_small_(blocks.size(), true) {
-    marks_.forest = find_loops(flow);
-    join_split_loops(flow, marks_.forest);
+  explicit Marker(std::span<const FlowBlock> blocks) : blocks_(blocks), is_small_(blocks.size(), true) {
+    marks_.flow = connect(blocks);
+    predecessors_ = reverse_edges(marks_.flow.successors);
+    marks_.forest = find_loops(marks_.flow);
+    join_split_loops(marks_.flow, marks_.forest);
     marks_.iterates.assign(blocks.size(), k_no_block);
     marks_.enters.assign(blocks.size(), k_no_block);
     marks_.at_end.assign(blocks.size(), false);
@@ -60,12 +77,12 @@ class Marker {
   // cycles pass, along single successors; from the head on, along single successors; backwards from the head,
   // along single predecessors; any block that is on all cycles.
   void mark_iterations(BlockIndex head) {
-    const auto path = single_path(successors_, head, head);
+    const auto path = single_path(successors(), head, head);
     if (const auto num_tests = num_test_blocks(head, path); num_tests != 0) {
       if (mark_first_hooked(head, std::span(path).subspan(num_tests)) != k_no_block) return;
     } else if (const auto test = common_block_before(head, [&](auto block) { return leaves(head, block); });
                test != k_no_block) {
-      if (mark_first_hooked(head, behind(single_path(successors_, head, test))) != k_no_block) return;
+      if (mark_first_hooked(head, behind(single_path(successors(), head, test))) != k_no_block) return;
     }
     if (mark_first_hooked(head, path) != k_no_block) return;
     const auto back = single_path(predecessors_, head, head);
@@ -88,7 +105,7 @@ class Marker {
     return std::span(path).subspan(1);
   }
   [[nodiscard]] bool leaves(BlockIndex head, BlockIndex block) const {
-    return std::ranges::any_of(successors_[block], [&](auto next) { return !forest().contains(head, next); });
+    return std::ranges::any_of(successors()[block], [&](auto next) { return !forest().contains(head, next); });
   }
   // Returns the number of blocks at the path's begin up to the last one that may leave the loop.
   [[nodiscard]] std::size_t num_test_blocks(BlockIndex head, std::span<const BlockIndex> path) const {
@@ -114,26 +131,10 @@ class Marker {
         seen[before] = true;
         near.push_back(before);
         if (forest().loop_of(before) != head || !matches(before)) continue;
-        if (is_on_every_cycle(head, before)) return before;
+        if (is_on_every_cycle(marks_.flow, forest(), head, before)) return before;
         ++tried;
       }
     return k_no_block;
-  }
-  [[nodiscard]] bool is_on_every_cycle(BlockIndex head, BlockIndex common) const {
-    std::vector<bool> seen(blocks_.size());
-    std::vector<BlockIndex> left{head};
-    while (!left.empty()) {
-      const auto block = left.back();
-      left.pop_back();
-      for (const auto next : successors_[block]) {
-        if (next == common || !forest().contains(head, next)) continue;
-        if (next == head) return false;
-        if (seen[next]) continue;
-        seen[next] = true;
-        left.push_back(next);
-      }
-    }
-    return true;
   }
   bool mark_iteration(BlockIndex head, BlockIndex block) {
     if (!blocks_[block].has_hook || marks_.iterates[block] != k_no_block) return false;
@@ -168,37 +169,16 @@ class Marker {
     }
   }
   [[nodiscard]] const LoopForest& forest() const { return marks_.forest; }
+  [[nodiscard]] const Edges& successors() const { return marks_.flow.successors; }
 
   std::span<const FlowBlock> blocks_;
-  const Edges& successors_;
+  LoopMarks marks_;
   Edges predecessors_;
   std::vector<bool> is_small_;  // by head
-  LoopMarks marks_;
 };
 
 }  // namespace
 
-ControlFlow connect_blocks(std::span<const FlowBlock> blocks) {
-  ControlFlow flow;
-  flow.successors.resize(blocks.size());
-  std::vector<bool> is_reached(blocks.size());
-  for (BlockIndex i = 0; i < blocks.size(); ++i) {
-    auto& successors = flow.successors[i];
-    successors = blocks[i].targets;
-    if (blocks[i].falls_through && i + 1 < blocks.size()) successors.push_back(i + 1);
-    for (const auto successor : successors) is_reached[successor] = true;
-  }
-  for (BlockIndex i = 1; i < blocks.size(); ++i)
-    if (!is_reached[i]) flow.entries.push_back(i);
-  for (BlockIndex i = 0; i < blocks.size(); ++i)
-    if (blocks[i].has_indirect_jump)
-      flow.successors[i].insert(flow.successors[i].end(), flow.entries.begin(), flow.entries.end());
-  return flow;
-}
-
-LoopMarks mark_loops(std::span<const FlowBlock> blocks) {
-  const auto flow = connect_blocks(blocks);
-  return Marker(blocks, flow).mark();
-}
+LoopMarks mark_loops(std::span<const FlowBlock> blocks) { return Marker(blocks).mark(); }
 
 }  // namespace terrace::observe

@@ -24,6 +24,9 @@ struct FlowBlock {
 };
 
 struct LoopMarks {
+  // The edges between the blocks: jumps, fall-through, and from an indirect jump to every block that has no other
+  // predecessor.
+  ControlFlow flow;
   LoopForest forest;
   // Indexed by block; k_no_block: none.
   std::vector<BlockIndex> iterates;    // the head of the loop whose iterations its hook reports
@@ -36,10 +39,6 @@ struct LoopMarks {
     return iterates[block] != k_no_block || enters[block] != k_no_block;
   }
 };
-
-// Returns the edges between a function's blocks, given in the order of their addresses: jumps, fall-through, and
-// from an indirect jump to every block that has no other predecessor.
-ControlFlow connect_blocks(std::span<const FlowBlock> blocks);
 
 // Marks a function's blocks, given in the order of their addresses.
 LoopMarks mark_loops(std::span<const FlowBlock> blocks);

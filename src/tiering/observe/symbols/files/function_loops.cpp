@@ -25,8 +25,7 @@ namespace {
 struct Function {
   std::vector<Instruction> code;
   std::vector<CodeBlock> blocks;
-  ControlFlow flow;
-  LoopForest forest;
+  LoopMarks marks;
   std::vector<std::uint64_t> back;
   std::map<BlockIndex, std::uint64_t> iterations;  // by head: iteration_address(), once it was requested
 };
@@ -97,10 +96,8 @@ struct FunctionLoops::State {
       last = end;
       function.code = disassembly->read(begin, part.bytes.subspan(begin - part.address, end - begin));
       function.blocks = cut_blocks(function.code);
-      const auto flow_of_blocks = flow_blocks(function.blocks);
-      function.flow = connect_blocks(flow_of_blocks);
-      function.forest = mark_loops(flow_of_blocks).forest;
-      function.back = back_edges(function.blocks, function.forest);
+      function.marks = mark_loops(flow_blocks(function.blocks));
+      function.back = back_edges(function.blocks, function.marks.forest);
       return &function;
     }
     return nullptr;
@@ -124,12 +121,14 @@ std::vector<CodeLoop> FunctionLoops::around(std::uint64_t address) {
   const auto after = std::ranges::upper_bound(blocks, address, {}, [](CodeBlock one) { return one.front().at; });
   if (after == blocks.begin()) return loops;
   const auto block = static_cast<BlockIndex>(after - blocks.begin() - 1);
-  for (auto head = function->forest.loop_of(block); head != k_no_block; head = function->forest.around[head]) {
+  const auto& flow = function->marks.flow;
+  const auto& forest = function->marks.forest;
+  for (auto head = forest.loop_of(block); head != k_no_block; head = forest.around[head]) {
     const auto [known, is_new] = function->iterations.try_emplace(head);
-    if (is_new) known->second = iteration_address(blocks, function->flow, function->forest, head);
+    if (is_new) known->second = iteration_address(blocks, flow, forest, head);
     const bool is_innermost = loops.empty();
     loops.push_back({blocks[head].front().at, function->back[head], known->second,
-                     is_innermost && is_in_each_iteration(blocks, function->flow, function->forest, head, block)});
+                     is_innermost && is_on_every_cycle(flow, forest, head, block)});
   }
   std::ranges::reverse(loops);
   return loops;

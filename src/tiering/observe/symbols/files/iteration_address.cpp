@@ -23,9 +23,6 @@ class Search {
   Search(std::span<const CodeBlock> blocks, const ControlFlow& flow, const LoopForest& forest, BlockIndex head)
       : blocks_(blocks), flow_(flow), forest_(forest), head_(head) {}
 
-  [[nodiscard]] bool is_in_each_iteration(BlockIndex block) const {
-    return block == head_ || !walk({head_}, block).is_closed;
-  }
   std::uint64_t find() {
     find_busy_lines();
     std::uint64_t second_choice = 0;
@@ -85,15 +82,14 @@ class Search {
   // calls: those before the loop's first call, and those behind its last one.
   [[nodiscard]] std::array<CodeBlock, 2> candidates(BlockIndex block) const {
     const auto code = blocks_[block];
-    const auto before = block == head_ ? Way{} : walk({head_}, block);
-    if (before.is_closed) return {};  // iterations need not execute the block
+    if (!is_on_every_cycle(flow_, forest_, head_, block)) return {};
     std::array<CodeBlock, 2> parts;
-    if (!before.has_call) {
+    if (block == head_ || !has_call_on_way({head_}, block)) {
       const auto first_call = std::ranges::find_if(code, &Instruction::calls);
       // A breakpoint on the call itself is hit before the call.
       parts[0] = {code.begin(), first_call == code.end() ? first_call : first_call + 1};
     }
-    if (!walk(flow_.successors[block], head_).has_call) {
+    if (!has_call_on_way(flow_.successors[block], head_)) {
       auto behind = code.end();
       while (behind != code.begin() && !(behind - 1)->calls) --behind;
       parts[1] = {behind, code.end()};
@@ -101,26 +97,19 @@ class Search {
     return parts;
   }
 
-  struct Way {
-    bool has_call = false;
-    bool is_closed = false;  // it leads to the header again
-  };
-  // Follows all ways within the loop from these blocks on, and not beyond `end`.
-  [[nodiscard]] Way walk(std::vector<BlockIndex> left, BlockIndex end) const {
-    Way way;
+  // Returns whether a way within the loop from these blocks to `end` has a call. That of `end` does not count.
+  [[nodiscard]] bool has_call_on_way(std::vector<BlockIndex> left, BlockIndex end) const {
     std::vector<bool> seen(blocks_.size());
     while (!left.empty()) {
       const auto block = left.back();
       left.pop_back();
       if (block == end || seen[block] || !forest_.contains(head_, block)) continue;
+      if (has_call(blocks_[block])) return true;
       seen[block] = true;
-      way.has_call = way.has_call || has_call(blocks_[block]);
-      for (const auto next : flow_.successors[block]) {
-        way.is_closed = way.is_closed || next == head_;
-        left.push_back(next);
-      }
+      const auto& next = flow_.successors[block];
+      left.insert(left.end(), next.begin(), next.end());
     }
-    return way;
+    return false;
   }
 
   std::span<const CodeBlock> blocks_;
@@ -135,11 +124,6 @@ class Search {
 std::uint64_t iteration_address(std::span<const CodeBlock> blocks, const ControlFlow& flow,
                                 const LoopForest& forest, BlockIndex head) {
   return Search(blocks, flow, forest, head).find();
-}
-
-bool is_in_each_iteration(std::span<const CodeBlock> blocks, const ControlFlow& flow, const LoopForest& forest,
-                          BlockIndex head, BlockIndex block) {
-  return Search(blocks, flow, forest, head).is_in_each_iteration(block);
 }
 
 }  // namespace terrace::observe

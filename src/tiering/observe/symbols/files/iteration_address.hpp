@@ -18,15 +18,10 @@ namespace terrace::observe {
 // - No function is called on the way from the header to it, or none on the way from it to the next iteration. Else
 //   a breakpoint there would divide the calls of an iteration.
 // - No instruction of another loop is in its 64 bytes, unless that loop contains this one or calls a function in
-//   each iteration, and so takes long anyway. Prefers 64 bytes that
-//   belong to the function as a whole: those of other functions may have loops that are not known.
+//   each iteration, and so takes long anyway. Prefers 64 bytes that lie entirely within the function: those of
+//   other functions may have loops that are not known.
 // `blocks`: the function's, with their control flow and loops; `head`: the loop's.
 std::uint64_t iteration_address(std::span<const CodeBlock> blocks, const ControlFlow& flow,
                                 const LoopForest& forest, BlockIndex head);
-
-// Returns whether each iteration of the loop with that head executes the block, which is in the loop but in no
-// inner one: then its executions count iterations.
-bool is_in_each_iteration(std::span<const CodeBlock> blocks, const ControlFlow& flow, const LoopForest& forest,
-                          BlockIndex head, BlockIndex block);
 
 }  // namespace terrace::observe
